@@ -1,6 +1,7 @@
-"""LangChain adapter: middleware for agents, packing for chains and graphs, chat message histories, conversion.
+"""LangChain adapter: middleware and tools for agents, packing for chains and graphs, histories, conversion.
 
-`WmemMiddleware` needs the package ``langchain``, `wmem_pack` ``langgraph``; the rest ``langchain-core`` alone.
+`WmemMiddleware` needs the package ``langchain``, `wmem_pack` and `wmem_tools` ``langgraph``; the rest
+``langchain-core`` alone.
 """
 
 from importlib import import_module
@@ -21,6 +22,7 @@ except ModuleNotFoundError as exc:
 if TYPE_CHECKING:
     from langchain_wmem._middleware import WmemMiddleware
     from langchain_wmem._pack import WmemPack, wmem_pack
+    from langchain_wmem._tools import wmem_tools
 
 __all__ = [
     "WmemChatMessageHistory",
@@ -29,12 +31,14 @@ __all__ = [
     "from_langchain",
     "to_langchain",
     "wmem_pack",
+    "wmem_tools",
 ]
 
 _MODULES = {
     "WmemMiddleware": "langchain_wmem._middleware",
     "WmemPack": "langchain_wmem._pack",
     "wmem_pack": "langchain_wmem._pack",
+    "wmem_tools": "langchain_wmem._tools",
 }
 """Where the names are that are imported on first use."""
 

@@ -17,6 +17,8 @@ from langchain_wmem._shortening import find_pieces, leave_out_cut, mark_cut
 from wmem import AsyncScope, Context, Message, Scope
 from wmem.adapter import (
     LazyMemory,
+    LongTerm,
+    LongTermChoice,
     Memory,
     SessionName,
     Steps,
@@ -78,6 +80,7 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
         agent_id: The agent that owns the memory; required with `url`.
         budget: The ceiling in tokens for `messages`; what else a chain sends, it sends beside them.
         recall: Whether the note quotes older messages; without a budget there is none.
+        long_term: Whether the note draws on long-term memory, or the scopes that share theirs: see `WmemMiddleware`.
 
     Raises:
         InvalidInputError: No session, no agent, an invalid budget, an unknown `store`, or not exactly one of
@@ -94,6 +97,7 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
         agent_id: str | None = None,
         budget: int | None = None,
         recall: bool = True,
+        long_term: LongTerm = True,
     ) -> None:
         super().__init__()
         self._path = to_session_path(session_id, "session_id")
@@ -105,7 +109,7 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
             check_count(budget, "budget", 1)
         check_flag(recall, "recall")
         self.session_id: SessionName = session_id if isinstance(session_id, str) else self._path
-        self._budget, self._recall = budget, recall
+        self._budget, self._recall, self._long_term = budget, recall, LongTermChoice.read(long_term)
         self._lazy_memory = LazyMemory(url if memory is None else memory, agent_id, store=store)
         # One run reads and adds in one thread, so runs in other threads cannot change its list.
         self._run_state = threading.local()
@@ -138,11 +142,11 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
 
     def scope(self) -> Scope:
         """The session's scope, to search, pin or export what it holds, or to keep facts beside the conversation."""
-        return self._lazy_memory.memory().scope(*self._path)
+        return self._long_term.share(self._lazy_memory.memory().scope(*self._path))
 
     async def ascope(self) -> AsyncScope:
         """See `scope`."""
-        return (await self._lazy_memory.amemory()).scope(*self._path)
+        return self._long_term.share((await self._lazy_memory.amemory()).scope(*self._path))
 
     def clear(self) -> None:
         """Remove every message of the session."""
@@ -216,7 +220,9 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
         newest: list[Message] = yield scope.messages.all(limit=MIN_LOOKBACK)
         questions = (message.text for message in reversed(newest) if message.role == "user")
         query = next(questions, None) if self._recall else None
-        context: Context = yield scope.pack(query, budget=self._budget, reasoning="all")
+        context: Context = yield scope.pack(
+            query, budget=self._budget, reasoning="all", long_term=self._long_term.is_on
+        )
         cut: set[str | None] = set()
         for message in (prompt := list(context.prompt())):
             if message.id is not None and not message.recalled:

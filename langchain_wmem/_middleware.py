@@ -1,6 +1,6 @@
 """`WmemMiddleware`: stores the messages of a ``create_agent`` agent, and packs each prompt it sends."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import tzinfo
 from operator import is_
@@ -14,6 +14,7 @@ from langchain.agents.middleware.types import (
     PrivateStateAttr,
 )
 from langchain_core.messages import BaseMessage, RemoveMessage, SystemMessage
+from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 
 from langchain_wmem._budget import Ceiling
@@ -26,15 +27,19 @@ from langchain_wmem._prompt import PackSettings
 from langchain_wmem._request import complete_request, prompt_counter, tool_schemas
 from langchain_wmem._retry import call_with_retry, model_name
 from langchain_wmem._run import find_later_hooks, find_run, may_have_guards
-from langchain_wmem._session import is_single_run, scope_path
+from langchain_wmem._session import LongTermOption, is_single_run, scope_path
+from langchain_wmem._tools import RunSession, make_tools
 from langchain_wmem._trace import trace_prompt
 from wmem import AsyncScope, Calibrations, Context, Counter, Message, Scope
 from wmem.adapter import (
     LazyMemory,
+    LongTerm,
     LruCache,
     Memory,
+    MemoryTools,
     SessionName,
     Steps,
+    ToolName,
     arun,
     check_count,
     describe,
@@ -125,6 +130,12 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             models demand; system text of the session becomes one message with the agent's.
         reasoning: Which messages are sent with the model's reasoning: see `Scope.pack`.
         recall: Whether older messages relevant to the newest question are quoted in a note.
+        long_term: Whether prompts draw on long-term memory: the agent's, and that of the scopes that the session's
+            policy names. Or a list of such scopes, as ``[("users", "ann")]``, or a function of the run's `Runtime` that
+            returns one: these then have the long-term memory that all sessions of a user share, and no other
+            user's. See `Policy.long_term`. They are stored with a new session; one of another user is refused.
+        tools: Offer the agent tools with which it remembers, recalls and forgets itself, all of them or those that are
+            named: see `wmem_tools`, which takes more options. Their schemas count towards the budget.
         stable: Begin at the same message for many calls, with the note just before the
             newest user message: about two thirds of a prompt of 8,000 tokens and half of one of
             2,000 then repeat for a provider's prompt cache, without it hardly any. Off by default,
@@ -168,6 +179,8 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         roles: Roles = "free",
         reasoning: Reasoning = "tools",
         recall: bool = True,
+        long_term: LongTerm | Callable[[Runtime[Any]], LongTerm] = True,
+        tools: bool | Collection[ToolName] = False,
         stable: bool = False,
         summary: bool | int = False,
         zone: tzinfo | str | None = None,
@@ -196,9 +209,10 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             check_count(window, "window", 1)
         if not isinstance(name, str) or not name.strip():
             raise InvalidInputError(f"name must be a text that is not blank, not {describe(name)}")
-        self.tools = []
         self._lazy_memory = LazyMemory(memory, agent_id, counter, store=store)
         self._session = session
+        self._long_term = LongTermOption(long_term)
+        self.tools: Sequence[BaseTool] = self._make_tools(tools)
         self._ask_model = ask_model
         self._name = name
         self._capture = Capture(artifacts=artifacts, removed=removed)
@@ -208,6 +222,10 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self._contexts: LruCache[Path, Context] = LruCache(_MAX_CONTEXTS)
         self._converters: LruCache[Path, Converter] = LruCache(_MAX_CONTEXTS)
         self._calibrations = Calibrations()
+
+    def _make_tools(self, names: bool | Collection[ToolName]) -> Sequence[BaseTool]:  # noqa: FBT001  # the option itself
+        made = MemoryTools() if names is True else MemoryTools(names or ())
+        return make_tools(made, RunSession(self._lazy_memory, self._session, self._long_term))
 
     @property
     def name(self) -> str:
@@ -231,11 +249,11 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             session: The session's name; by default that of its thread.
             below: Names of the scopes from the session down to a sub-agent's.
         """
-        return self._lazy_memory.memory().scope(*to_session_path(session), *below)
+        return self._long_term.fixed.share(self._lazy_memory.memory().scope(*to_session_path(session), *below))
 
     async def ascope(self, session: SessionName, *below: str) -> AsyncScope:
         """See `scope`."""
-        return (await self._lazy_memory.amemory()).scope(*to_session_path(session), *below)
+        return self._long_term.fixed.share((await self._lazy_memory.amemory()).scope(*to_session_path(session), *below))
 
     def forget(self, session: SessionName) -> None:
         """Dispose of a session and its sub-agents' scopes, for good: its thread was deleted.
@@ -277,10 +295,10 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         return await arun(self._finish(await self._arun_scope(runtime), state["messages"], runtime))
 
     def _run_scope(self, runtime: Runtime[Any]) -> Scope:
-        return self.scope(*scope_path(self._session, runtime))
+        return self._long_term.resolve(runtime).share(self.scope(*scope_path(self._session, runtime)))
 
     async def _arun_scope(self, runtime: Runtime[Any]) -> AsyncScope:
-        return await self.ascope(*scope_path(self._session, runtime))
+        return self._long_term.resolve(runtime).share(await self.ascope(*scope_path(self._session, runtime)))
 
     def _finish(
         self, scope: Scope | AsyncScope, messages: Sequence[BaseMessage], runtime: Runtime[Any]
@@ -370,6 +388,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
                 tools=tool_schemas(request),
                 reserve=reserve,
                 messages=live,
+                long_term=self._long_term.resolve(request.runtime).is_on,
             ),
             "prompt_counter": prompt_counter(request.model) if self._ask_model else None,
         }

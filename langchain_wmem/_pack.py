@@ -23,12 +23,13 @@ from langchain_wmem._prompt import PackSettings
 from langchain_wmem._reply_store import ReplyStore
 from langchain_wmem._run import find_place
 from langchain_wmem._runnable_input import RunnableInput, read_runnable_input
-from langchain_wmem._session import run_path
+from langchain_wmem._session import LongTermOption, run_path
 from langchain_wmem._shortening import leave_out_cut, mark_cut
 from langchain_wmem._trace import describe_prompt, is_heard
 from wmem import AsyncScope, Context, Counter, Message, Scope
 from wmem.adapter import (
     LazyMemory,
+    LongTerm,
     LruCache,
     Memory,
     SessionName,
@@ -84,6 +85,7 @@ class WmemPack(Runnable[object, Any]):
             sent.
         input_key: Where the state has its messages.
         output_key: Where the messages to send go in an update of the state.
+        long_term: See `WmemMiddleware`; a function is one of the run's configuration.
         reserve: See `WmemMiddleware`, as for all below.
 
     Raises:
@@ -110,6 +112,7 @@ class WmemPack(Runnable[object, Any]):
         roles: Roles = "free",
         reasoning: Reasoning = "tools",
         recall: bool = True,
+        long_term: LongTerm | Callable[[RunnableConfig], LongTerm] = True,
         stable: bool = False,
         summary: bool | int = False,
         zone: tzinfo | str | None = None,
@@ -139,6 +142,7 @@ class WmemPack(Runnable[object, Any]):
         self.name = name
         self._lazy_memory = LazyMemory(memory, agent_id, counter, store=store)
         self._session = session
+        self._long_term = LongTermOption(long_term)
         self._model = model
         self._tools = tools
         self._system = system
@@ -161,11 +165,11 @@ class WmemPack(Runnable[object, Any]):
 
     def scope(self, session: SessionName, *below: str) -> Scope:
         """A session's scope, to search, pin or export what it holds, or to keep facts beside the conversation."""
-        return self._lazy_memory.memory().scope(*to_session_path(session), *below)
+        return self._long_term.fixed.share(self._lazy_memory.memory().scope(*to_session_path(session), *below))
 
     async def ascope(self, session: SessionName, *below: str) -> AsyncScope:
         """See `scope`."""
-        return (await self._lazy_memory.amemory()).scope(*to_session_path(session), *below)
+        return self._long_term.fixed.share((await self._lazy_memory.amemory()).scope(*to_session_path(session), *below))
 
     def forget(self, session: SessionName) -> None:
         """Dispose of a session for good: see `WmemMiddleware.forget`."""
@@ -200,11 +204,17 @@ class WmemPack(Runnable[object, Any]):
 
     def _pack(self, value: object) -> Any:
         config = ensure_config()
-        return run(self._steps(self.scope(*run_path(self._session, config)), self._read(value), config))
+        return run(self._steps(self._run_scope(config), self._read(value), config))
 
     async def _apack(self, value: object) -> Any:
         config = ensure_config()
-        return await arun(self._steps(await self.ascope(*run_path(self._session, config)), self._read(value), config))
+        return await arun(self._steps(await self._arun_scope(config), self._read(value), config))
+
+    def _run_scope(self, config: RunnableConfig) -> Scope:
+        return self._long_term.resolve(config).share(self.scope(*run_path(self._session, config)))
+
+    async def _arun_scope(self, config: RunnableConfig) -> AsyncScope:
+        return self._long_term.resolve(config).share(await self.ascope(*run_path(self._session, config)))
 
     def _read(self, value: object) -> RunnableInput:
         return read_runnable_input(value, self._input_key, HumanMessage)
@@ -226,6 +236,7 @@ class WmemPack(Runnable[object, Any]):
                 tools=_list_schemas(bound) if self._tools is None else self._tools,
                 reserve=ceiling.reserve,
                 messages=[*others, *live],
+                long_term=self._long_term.resolve(config).is_on,
             ),
         )
         path = session_path(scope)
@@ -245,11 +256,11 @@ class WmemPack(Runnable[object, Any]):
         return align_ids(messages, to_langchain(stored))
 
     def _store_sync(self, reply: object, config: RunnableConfig, *, stopped: str = "") -> None:
-        scope = self.scope(*run_path(self._session, config))
+        scope = self._run_scope(config)
         run(self._store(scope, read_runnable_input(reply, self._input_key, AIMessage), stopped=stopped))
 
     async def _store_async(self, reply: object, config: RunnableConfig, *, stopped: str = "") -> None:
-        scope = await self.ascope(*run_path(self._session, config))
+        scope = await self._arun_scope(config)
         await arun(self._store(scope, read_runnable_input(reply, self._input_key, AIMessage), stopped=stopped))
 
     def _store(self, scope: Scope | AsyncScope, value: RunnableInput, *, stopped: str) -> Steps[None]:

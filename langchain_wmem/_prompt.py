@@ -84,13 +84,21 @@ class PackSettings:
         return str(asked.text) if self._recall and isinstance(asked, HumanMessage) else None
 
     def arguments(
-        self, model: object, *, system: str, tools: Sequence[Any], reserve: int, messages: Sequence[Message]
+        self,
+        model: object,
+        *,
+        system: str,
+        tools: Sequence[Any],
+        reserve: int,
+        messages: Sequence[Message],
+        long_term: bool,
     ) -> dict[str, Any]:
         """Arguments of `Scope.pack` for a call, without query and budget.
 
         Args:
             tools: In any form that LangChain takes.
             messages: The caller's own version of the conversation.
+            long_term: Whether long-term memory is drawn on.
         """
         return {
             **self._options,
@@ -99,6 +107,7 @@ class PackSettings:
             "tools": to_schemas(tools),
             "reserve": reserve,
             "messages": messages,
+            "long_term": long_term,
         }
 
 

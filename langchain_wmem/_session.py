@@ -1,17 +1,19 @@
 """The session and scope path of an agent run, from its settings and its LangGraph runtime."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
-from wmem.adapter import SessionName, to_session_path
+from wmem.adapter import LongTerm, LongTermChoice, SessionName, to_session_path
 from wmem.errors import InvalidInputError
 from wmem.types import Path
 
 Session: TypeAlias = SessionName | Callable[[Runtime[Any]], SessionName]
 """A session's name or names, ``thread`` for that of the run's thread, or a function that returns them for a run."""
+
+R = TypeVar("R")
 
 _NO_SESSION = (
     "whose session is this? pass session=, give the run a 'session_id' (an agent's in the runtime context, "
@@ -109,3 +111,31 @@ def is_single_run(session: Session | None, runtime: Runtime[Any]) -> bool:
     around = _list_runs(info.checkpoint_ns)
     below = around if session is None else tuple(filter(_is_in_tool, around))
     return bool(below) and ":" in below[-1]
+
+
+def home_depth(session: Session | None, runtime: Runtime[Any]) -> int | None:
+    """How many segments the path of the scope has in which a single nested run remembers; None: its own scope."""
+    if not is_single_run(session, runtime):
+        return None
+    path = scope_path(session, runtime)
+    while ":" in path[-1] and len(path) > 1:
+        path = path[:-1]
+    return 1 + len(path)
+
+
+class LongTermOption(Generic[R]):
+    """The option `long_term`, which may be a function of a run: its runtime, or its configuration."""
+
+    def __init__(self, value: LongTerm | Callable[[R], LongTerm]) -> None:
+        self._choose = value if callable(value) else None
+        self.fixed = LongTermChoice.read(True if callable(value) else value)
+        """What is known without a run."""
+
+    @property
+    def needs_run(self) -> bool:
+        """Whether only a run tells."""
+        return self._choose is not None
+
+    def resolve(self, run: R) -> LongTermChoice:
+        """What holds for a run."""
+        return self.fixed if self._choose is None else LongTermChoice.read(self._choose(run))

@@ -20,7 +20,7 @@ from llamaindex_wmem._call_prompts import HandedMessages, HandedPrompt, MessageC
 from llamaindex_wmem._placement import place_in_session
 from llamaindex_wmem._provider import is_overflow, model_name, read_prompt_tokens, reply_limits
 from llamaindex_wmem._requests import Request, Sent
-from llamaindex_wmem.memory import PACK_OPTIONS, WmemMemory
+from llamaindex_wmem.memory import WmemMemory
 from wmem import (
     AsyncScope,
     BudgetError,
@@ -214,12 +214,16 @@ class BudgetedCalls:
             placement = place_in_session(session, (yield scope.messages.all()), handed.messages)
         question = placement.question
         query = question.text if self._memory.recall and question is not None else None
-        options = {name: getattr(self._memory, name) for name in PACK_OPTIONS}
+        options = self._memory._prompt_options()  # noqa: SLF001  # of this package
         system, live = _split_system(placement.live)
         options |= {"system": system, "tools": request.schemas, "reserve": reserve}
         if not placement.is_session:
             # A scope that is never written: what the session holds is nothing to this prompt.
-            scope, query, options = scope.child(uuid4().hex), None, {**options, "inherit": False, "summary": False}
+            scope, query, options = (
+                scope.child(uuid4().hex),
+                None,
+                {**options, "inherit": False, "long_term": False, "summary": False},
+            )
         context: Context = yield scope.pack(query, budget=budget, messages=live, **options)
         replacement = handed.to_chat_messages([placement.restore(message) for message in context.prompt()])
         return PackedPrompt(context=context, replacement=replacement)

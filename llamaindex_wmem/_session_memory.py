@@ -14,7 +14,7 @@ from llamaindex_wmem._options import refuse_unknown
 from llamaindex_wmem._recent_views import RECENT_VIEWS
 from llamaindex_wmem._tokenizer import TokenizerCounter
 from wmem import AsyncScope, Calibrations, InvalidInputError, Message, Scope
-from wmem.adapter import LazyMemory, Memory, SessionName, describe_error, to_session_path, to_zone
+from wmem.adapter import LazyMemory, LongTermChoice, Memory, SessionName, describe_error, to_session_path, to_zone
 from wmem.types import Orphans, ProviderProfile, Reasoning, Roles
 
 PRIVATE_URL = "memory://"
@@ -36,6 +36,7 @@ class SessionMemory(BaseMemory):
     tail: float = Field(default=0.5, ge=0, le=1, strict=True)
     recent: int = Field(default=4, ge=0, strict=True)
     recall: bool = True
+    long_term: StrictBool | tuple[tuple[str, ...], ...] = True
     stable: StrictBool = False
     summary: StrictBool | Annotated[int, Field(ge=0, strict=True)] = False
     zone: str | None = None
@@ -52,6 +53,8 @@ class SessionMemory(BaseMemory):
     def __init__(self, **fields: Any) -> None:
         fields.pop("class_name", None)  # LlamaIndex writes it into every component's JSON
         refuse_unknown(fields, type(self).model_fields)
+        choice = LongTermChoice.read(fields.get("long_term", True))
+        fields["long_term"] = choice.names or choice.is_on
         fault = ""
         try:
             super().__init__(**fields)
@@ -115,11 +118,16 @@ class SessionMemory(BaseMemory):
     def scope(self) -> Scope:
         """The session's scope, to search, pin or export what it holds, or to keep facts beside the conversation."""
         # A new handle each time: if the session was disposed, this is its next incarnation.
-        return self._check_openable().memory().scope(*self._path())
+        return self._long_term_choice().share(self._check_openable().memory().scope(*self._path()))
 
     async def ascope(self) -> AsyncScope:
         """See `scope`."""
-        return (await self._check_openable().amemory()).scope(*self._path())
+        return self._long_term_choice().share((await self._check_openable().amemory()).scope(*self._path()))
+
+    def _long_term_choice(self) -> LongTermChoice:
+        """Which long-term memory the session draws on."""
+        names = self.long_term
+        return LongTermChoice(names) if isinstance(names, bool) else LongTermChoice(is_on=True, names=names)
 
     def _check_openable(self) -> LazyMemory:
         if self.url == PRIVATE_URL and self._lazy_memory.given is None:

@@ -17,6 +17,7 @@ from llamaindex_wmem._status import read_status, select_messages
 from llamaindex_wmem._tokenizer import TokenizerCounter
 from wmem import AgentMemory, AsyncAgentMemory, AsyncScope, BudgetError, Context, InvalidInputError, Message, Scope
 from wmem.adapter import (
+    LongTerm,
     SessionName,
     Steps,
     arun,
@@ -59,6 +60,10 @@ class WmemMemory(SessionMemory):
             recalls first. See `Scope.pack`.
         recent: How many of the newest messages are kept at least.
         recall: Whether older messages relevant to the question are quoted in a note.
+        long_term: Whether the note draws on long-term memory: the agent's, and that of the scopes that the session's
+            policy names. Or a list of such scopes, as ``[("users", "ann")]``: these then have the long-term memory
+            that all sessions of a user share, and no other user's. See `Policy.long_term`. They are stored
+            with a new session; one of another user is refused.
         stable: Begin at the same message for many turns, with the note just before the newest user
             message, so that a provider's prompt cache keeps hitting. Off by default, as it leaves
             recall less room: of the evidence for a question 64 % instead of 79 % is found at 1,024
@@ -97,6 +102,7 @@ class WmemMemory(SessionMemory):
         tail: float = 0.5,
         recent: int = 4,
         recall: bool = True,
+        long_term: LongTerm = True,
         stable: bool = False,
         summary: bool | int = False,
         zone: str | None = None,
@@ -157,6 +163,7 @@ class WmemMemory(SessionMemory):
             "tail": tail,
             "recent": recent,
             "recall": recall,
+            "long_term": long_term,
             "stable": stable,
             "summary": summary,
             "zone": zone,
@@ -230,7 +237,11 @@ class WmemMemory(SessionMemory):
                 f"{learned}: raise the limit or shorten the system prompt"
             )
             raise BudgetError(msg)
-        return {"budget": limit - spent, **{name: getattr(self, name) for name in PACK_OPTIONS}}
+        return {"budget": limit - spent, **self._prompt_options()}
+
+    def _prompt_options(self) -> dict[str, Any]:
+        """The options of a pack that are chosen once for all prompts of the session."""
+        return {**{name: getattr(self, name) for name in PACK_OPTIONS}, "long_term": self.long_term is not False}
 
     def learn(self, reported: int, *, counted: int | None = None, model: str = "") -> None:
         """Calibrate token counts from the usage a provider reports, so that later prompts fit in its tokens.

@@ -45,18 +45,23 @@ class Agent:
         self.scope = scope
         self.tools = MemoryTools(**settings)
         self.home_depth: int | None = None
+        self.long_term = True
         self._call = call
 
     def __call__(self, tool: str, **arguments: Any) -> ToolReply:
         (spec,) = [each for each in self.tools.specs if each.name == tool]
         if self._call.mode == "sync":
-            return self.tools.call(spec, lambda: self.scope, arguments, home_depth=self.home_depth)
+            return self.tools.call(
+                spec, lambda: self.scope, arguments, home_depth=self.home_depth, long_term=self.long_term
+            )
 
         async def find_scope() -> wmem.AsyncScope:
             return self.scope  # type: ignore[return-value]  # the async face, in this mode
 
         method: Any = self.tools.acall
-        reply: ToolReply = self._call(method, spec, find_scope, arguments, home_depth=self.home_depth)
+        reply: ToolReply = self._call(
+            method, spec, find_scope, arguments, home_depth=self.home_depth, long_term=self.long_term
+        )
         return reply
 
     def recall(self, query: str, **arguments: Any) -> str:
@@ -130,7 +135,8 @@ class ToolsSuite(FacetSuite):
         assert [each.content for each in call(memory.semantic.items.all)] == ["Every office has a kettle"]
         assert [each.content for each in call(memory.scope("ann-1").items.all)] == [DOG]
         assert "kettle" in Agent(memory.scope("bob-1", policy=BOB), call).recall("kettle in the office")
-        off = Agent(memory.scope("t"), call, long_term=False)
+        off = Agent(memory.scope("t"), call)
+        off.long_term = False
         assert is_silent(off.recall("kettle in the office"))
 
     def test_what_is_known_is_not_stored_twice(self, agents: tuple[Agent, Agent, Agent]) -> None:

@@ -144,7 +144,6 @@ class MemoryTools:
         include: Which tools.
         token_limit: Most tokens of an answer of `recall`.
         keep: Where `remember` stores.
-        long_term: Whether `recall` looks in long-term memory.
 
     Raises:
         InvalidInputError: Anything unknown or out of range.
@@ -156,7 +155,6 @@ class MemoryTools:
         *,
         token_limit: int = DEFAULT_TOKEN_LIMIT,
         keep: Keep = "auto",
-        long_term: bool = True,
     ) -> None:
         known = get_args(ToolName)
         if isinstance(include, str) or not isinstance(include, Collection) or not set(include) <= set(known):
@@ -165,7 +163,7 @@ class MemoryTools:
             raise InvalidInputError(f"keep must be one of {', '.join(get_args(Keep))}, got {describe(keep)}")
         check_count(token_limit, "token_limit", _MIN_TOKEN_LIMIT)
         self.specs: Sequence[ToolSpec] = [spec for spec in _SPECS if spec.name in include]
-        self._settings = ToolSettings(int(token_limit), keep, long_term)
+        self._settings = ToolSettings(int(token_limit), keep)
 
     def call(
         self,
@@ -174,6 +172,7 @@ class MemoryTools:
         arguments: Mapping[str, object],
         *,
         home_depth: int | None = None,
+        long_term: bool = True,
     ) -> ToolReply:
         """What a tool answers; a failure is told in words that a model can act on.
 
@@ -182,11 +181,12 @@ class MemoryTools:
             arguments: As the model gave them.
             home_depth: Of a run whose scope ends with it: how many segments the path of the scope has to which it
                 remembers, one of the parents. None: its own.
+            long_term: Whether `recall` looks in long-term memory.
         """
         try:
             checked = _parse(spec, arguments)
             scope = open_scope()
-            flow = self._start(spec, scope, checked, home_depth)
+            flow = self._start(spec, scope, checked, home_depth=home_depth, long_term=long_term)
             return _to_sendable(scope._drive(flow))  # noqa: SLF001  # of wmem
         except WmemError as exc:
             return _to_reply(spec, exc)
@@ -198,21 +198,28 @@ class MemoryTools:
         arguments: Mapping[str, object],
         *,
         home_depth: int | None = None,
+        long_term: bool = True,
     ) -> ToolReply:
         """See `MemoryTools.call`."""
         try:
             checked = _parse(spec, arguments)
             scope = await open_scope()
-            flow = self._start(spec, scope, checked, home_depth)
+            flow = self._start(spec, scope, checked, home_depth=home_depth, long_term=long_term)
             return _to_sendable(await scope._drive(flow))  # noqa: SLF001  # of wmem
         except WmemError as exc:
             return _to_reply(spec, exc)
 
     def _start(
-        self, spec: ToolSpec, scope: Scope | AsyncScope, arguments: BaseModel, home_depth: int | None
+        self,
+        spec: ToolSpec,
+        scope: Scope | AsyncScope,
+        arguments: BaseModel,
+        *,
+        home_depth: int | None,
+        long_term: bool,
     ) -> Flow[ToolReply]:
         places = Places.of(scope._handle, home_depth)  # noqa: SLF001  # of wmem
-        return _FLOWS[spec.name](places, arguments, self._settings)
+        return _FLOWS[spec.name](places, arguments, self._settings._replace(long_term=long_term))
 
 
 def _to_sendable(reply: ToolReply) -> ToolReply:

@@ -1,13 +1,23 @@
-"""The marks around text that was recalled, and what a text says without such blocks.
+"""The marks around text that was recalled, and the calls of memory tools: what of a conversation repeats a memory.
 
 What is recalled comes back as a part of the conversation: as a tool's result, or in an agent's own account of what it
 did. It is stored there, as all of a conversation is, but nothing in it is said a second time: where a text is indexed,
-quoted or summarized, its recalled blocks are left out.
+quoted or summarized, its recalled blocks are left out, and the calls that asked for them or stored a memory.
 """
+
+from wmem.model.part import ToolCall
 
 OPENING, CLOSING = "<recalled>", "</recalled>"
 RETELLERS = ("tool", "assistant")
 """Roles whose messages may hold recalled blocks; a user who pastes one says it."""
+_MEMORY_TOOLS = {"remember": {"text", "tags"}, "recall": {"query", "limit"}, "forget": {"ids", "instruction"}}
+"""Names of the tools of `wmem.adapter.tools`, and of their arguments."""
+
+
+def is_memory_call(call: ToolCall) -> bool:
+    """Whether a call is one of wmem's own tools, as far as its name and its arguments tell."""
+    taken = _MEMORY_TOOLS.get(call.name)
+    return taken is not None and call.args is not None and call.args.keys() <= taken
 
 
 def strip_recalled(text: str) -> str:

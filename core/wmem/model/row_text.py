@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit
 from wmem.model.item import to_message
 from wmem.model.message import Message
 from wmem.model.part import Part, ToolCall
-from wmem.model.recall_marks import OPENING, RETELLERS, strip_recalled
+from wmem.model.recall_marks import OPENING, RETELLERS, is_memory_call, strip_recalled
 from wmem.model.row import Row
 from wmem.model.values import load_json
 
@@ -72,9 +72,12 @@ def _read_plain(fields: Any) -> Wording | None:
 
 
 def message_text(message: Message) -> str:
-    """A message's text without recalled blocks, then the name of each of its files and tool calls on a line."""
+    """A message's text, then the name of each of its files and each of its tool calls on a line.
+
+    What repeats a memory is left out: see `recall_marks`.
+    """
     names = [file_name(part) for part in message.parts if part.kind not in ("text", "reasoning")]
-    calls = [f"{call.name} {_arguments_text(call)}" for call in message.tool_calls]
+    calls = [f"{call.name} {_arguments_text(call)}" for call in message.tool_calls if not is_memory_call(call)]
     return "\n".join(filter(None, (_new_text(message), *names, *calls)))
 
 
