@@ -29,7 +29,7 @@ FOLDERS = {"wmem": ROOT / "core"}
 """Where a package lies, if not in the root."""
 MADE_BY_WMEM = {
     *("AgentMemory", "AsyncAgentMemory", "AsyncMaintenance", "AsyncScope", "Maintenance", "Scope"),
-    *("AsyncTurn", "Turn"),
+    *("Assembled", "AsyncTurn", "Turn"),
     *("AsyncEntries", "AsyncItems", "AsyncLocalEntries", "AsyncMessages", "AsyncQueue", "Entries", "EntriesView"),
     *(
         "AsyncBuiltInType",

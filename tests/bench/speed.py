@@ -33,6 +33,7 @@ from tests.bench.recalling import index_adds, index_size, packs_with_recall, pac
 from tests.bench.serving import coroutines_beside_threads, entries_on_redis
 from tests.bench.storing import appends_by_length, appends_on_disk, entries_in_memory, entries_traced, imports
 from tests.bench.threads import model_calls_by_length
+from tests.bench.turns import contexts_of_turns
 
 
 class _Experiment(Protocol):
@@ -54,6 +55,7 @@ _EXPERIMENTS: Sequence[_Experiment] = (
     packs_by_length,
     packs_with_recall,
     packs_with_vectors,
+    contexts_of_turns,
     packs_for_long_questions,
     packs_of_long_answers,
     first_packs,

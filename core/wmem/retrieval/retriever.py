@@ -1,15 +1,17 @@
 """Retrieval over a scope and its parents by BM25 and vectors: `search` ranks, `match_words` finds shared words."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, tzinfo
 from functools import partial
 from itertools import chain, compress, islice, repeat
 from operator import itemgetter, methodcaller
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wmem.analysis.query_intent import detect_intent
 from wmem.engine.replica import Replica
+from wmem.model.history import Path
 from wmem.model.ids import parse_promoted_id
 from wmem.model.origin import names_source
 from wmem.model.recall_profile import RecallProfile
@@ -72,6 +74,7 @@ class Query(NamedTuple):
             what is below its floors is marked so.
         beside: Texts that are looked for beside the question, as what an agent aims at, by the profile's `beside`;
             dates, speakers, intent and floors are read from the question alone.
+        only: By scope, the ids of what may be found there; for others all that is seen.
         all_messages: Whether messages of all scopes may be hits, not of the first one alone: then these are
             conversations beside one another, not a scope and its parents.
     """
@@ -85,6 +88,7 @@ class Query(NamedTuple):
     zone: tzinfo = UTC
     for_note: bool = False
     beside: tuple[BesideText, ...] = ()
+    only: Mapping[Path, Sequence[str]] = MappingProxyType({})
     all_messages: bool = False
 
 
@@ -97,6 +101,8 @@ def search(replicas: Sequence[Replica[Any]], query: Query) -> Iterator[Hit]:
     profile = query.profile
     inherited = [None, *(None if query.all_messages else _list_inherited(each) for each in replicas[1:])]
     shared = _share_statistics(replicas, inherited, (query.text, *(each.text for each in query.beside)))
+    if query.only:
+        inherited = [query.only.get(each.path, ids) for each, ids in zip(replicas, inherited, strict=True)]
     beside = _weigh_beside(replicas, query, shared) if query.beside and profile.beside else ()
     recent = _list_recent_terms(replicas[0]) if profile.duplication else _NO_RECENT_TERMS
     texts = _count_texts(replicas, all_messages=query.all_messages)

@@ -5,6 +5,7 @@ in articles, courtesies and marks do not; and one thanks is like another.
 """
 
 import unicodedata
+from collections.abc import Iterable
 from itertools import filterfalse
 
 from wmem.analysis.query_intent import mentions_time
@@ -71,6 +72,17 @@ def adds_nothing(text_gist: str, other: str) -> bool:
         return False
     before, found, after = f" {other} ".partition(f" {text_gist} ")
     return bool(found) and not any(map(_turns_round, (*before.split(), *after.split())))
+
+
+def may_stand_in(text: str, gists: Iterable[str]) -> bool:
+    """Whether it is worth while to compare a text with these gists by `adds_nothing`: its longest word is in one.
+
+    A courtesy, which is not told by its words, is not found.
+    """
+    if not text.isascii():
+        return True  # it may be spelled otherwise
+    longest = max(text.split(), key=len, default="").casefold().strip(_MARKS)
+    return any(longest in each for each in gists)
 
 
 def _turns_round(word: str) -> bool:

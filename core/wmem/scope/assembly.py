@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
-from operator import attrgetter
+from operator import attrgetter, methodcaller
 from typing import Any
 
 from wmem.engine.replica import Replica
@@ -18,9 +18,10 @@ from wmem.pack.request import RecalledCandidate
 from wmem.retrieval.candidate_rows import Hit
 from wmem.retrieval.retriever import Query
 from wmem.rules.composite_query import BesideText, compose_query
-from wmem.rules.nearness import adds_nothing, gist
+from wmem.rules.nearness import adds_nothing, gist, may_stand_in
 from wmem.rules.sources import CONVERSATION, EXTERNAL, WORKING, find_source
 from wmem.scope.items.filters import ItemFilter
+from wmem.scope.items.labels import ItemLabels
 
 _LOOK_BACK = 64  # newest items among which the last plan is looked for
 _RECENT_SHARE, _ELSEWHERE_SHARE, _DECAY = 0.5, 0.6, 0.9
@@ -60,9 +61,9 @@ class Assembly:
         """Look at working memory; returns further scopes that are ranked with the others."""
         return []
 
-    def extend(self, query: Query, replicas: Sequence[Replica[Any]]) -> Query:  # noqa: ARG002  # as above
-        """The query with what is looked for beside it."""
-        return query
+    def extend(self, query: Query, replicas: Sequence[Replica[Any]]) -> tuple[Query, Sequence[Replica[Any]]]:
+        """The query with what is looked for beside it, and the scopes that are searched."""
+        return query, replicas
 
     def select(self, hits: Iterable[Hit]) -> Iterable[Hit]:
         """Those of the hits that are wanted, best first."""
@@ -90,8 +91,7 @@ class TurnAssembly(Assembly):
             task_id=filters.task_id,
             include_promoted=True,
         )
-        # Candidates are chosen before they are filtered: where some are left out, all must be looked at.
-        self._looks_at_all = bool(filters.tags or filters.task_id or filters.agent_id) or filters.include is not None
+        self._has_labels = bool(filters.tags or filters.task_id or filters.agent_id)
         self._path: Path = ()
         self._now = 0.0
         self._recent: list[Row] = []
@@ -113,9 +113,24 @@ class TurnAssembly(Assembly):
         self._elsewhere = {(own.path[0], EXTERNAL, name): rows for name, rows in found if rows}
         return [_to_replica(path, rows, own) for path, rows in self._elsewhere.items()]
 
-    def extend(self, query: Query, replicas: Sequence[Replica[Any]]) -> Query:
-        limit = sum(len(each.state.rows) for each in replicas) if self._looks_at_all else query.limit
-        return query._replace(beside=self._beside, accepts=self._accepts, limit=limit)
+    def extend(self, query: Query, replicas: Sequence[Replica[Any]]) -> tuple[Query, Sequence[Replica[Any]]]:
+        own, *others = replicas
+        filters = self.context.filters
+        others = [each for each in others if filters.includes(find_source(to_scope_id(each.path), is_message=False))]
+        only = {each.path: self._find_by_label(each) for each in others} if self._has_labels else {}
+        with own.lock:
+            items = [*own.state.items, *own.state.entries.values()]
+        if not self.has_conversation:
+            only[own.path] = items
+        # Candidates are chosen before they are filtered: where items are left out, others stand behind them.
+        limit = query.limit + (len(items) if self._has_labels or not filters.includes(WORKING) else 0)
+        accepts = self._accepts if self._has_labels else None
+        return query._replace(beside=self._beside, accepts=accepts, limit=limit, only=only), [own, *others]
+
+    def _find_by_label(self, replica: Replica[Any]) -> list[str]:
+        filters = self.context.filters
+        find = methodcaller("find", tags=filters.tags, task_id=filters.task_id, agent_id=filters.agent_id)
+        return replica.use_derived(ItemLabels, find)
 
     def select(self, hits: Iterable[Hit]) -> Iterator[Hit]:
         """The hits of the memory types asked for, as many of each as its pool, and the newest of working memory.
@@ -125,7 +140,7 @@ class TurnAssembly(Assembly):
         counts = Counter[str]()
         for hit in self._merge_recent(hits):
             source = find_source(to_scope_id(hit.path), is_message=hit.row.role is not None)
-            if not self.context.filters.includes(source) or not self._accepts(hit.row):
+            if not self.context.filters.includes(source) or (self._has_labels and not self._accepts(hit.row)):
                 continue
             if hit.row.role is None and not hit.is_repeated:
                 if not self._has_room(source, counts):
@@ -188,8 +203,11 @@ def _find_repeated(row: Row, gists: Mapping[str, str]) -> str | None:
     """The id of the item that says all that an item says; None for none, and for messages and entries."""
     if row.role is not None or row.key is not None:
         return None
-    text = _gist(row)
-    return next((id for id, other in gists.items() if adds_nothing(text, other)), None)
+    text = load_json(row.content)
+    if may_stand_in(text, gists.values()):
+        own = gist(text)
+        return next((id for id, other in gists.items() if adds_nothing(own, other)), None)
+    return None
 
 
 def _to_replica(path: Path, rows: Sequence[Row], like: Replica[Any]) -> Replica[Any]:

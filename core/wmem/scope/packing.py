@@ -136,8 +136,10 @@ def pack_scope(
         dense, warnings = (yield from embed_query(handle, replicas, query)) if weighing.vector else (None, ())
         # As many short memories as fill the budget, within limits.
         limit = max(_MIN_HITS, min(CANDIDATE_LIMIT, options.budget // _SHORT_MEMORY_TOKENS))
-        wanted = assembly.extend(Query(query, now, weighing, limit, dense, zone=days_in, for_note=True), ranked)
-        hits, scores = _search(ranked, wanted, favor=bool(standing), items_alone=not recalls_messages(options.tail))
+        wanted, searched = assembly.extend(
+            Query(query, now, weighing, limit, dense, zone=days_in, for_note=True), ranked
+        )
+        hits, scores = _search(searched, wanted, favor=bool(standing), items_alone=not recalls_messages(options.tail))
         found = tuple(_limit_to_budget(live.filter_hits(assembly.select(hits), own.path), options.budget))
     unlike = {} if fitter is None else fitter.changed
     recalled = _list_recalled(found, own, nearer, candidate, stored)

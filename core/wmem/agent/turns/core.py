@@ -3,9 +3,10 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple, Self
 
-from wmem.agent.turns.contexts import Assembled, AssembledItem
+from wmem.agent.turns.contexts import Assembled, AssembledItem, Quoted
 from wmem.agent.turns.drafts import Memorizable, draft_tool_call, to_storable
 from wmem.agent.turns.meter import Meter
 from wmem.agent.turns.prompts import ContextOptions
@@ -220,7 +221,8 @@ class TurnCore:
             raise TurnBudgetError(f"{budget} tokens are left of the turn's budget: {exc}") from exc
         self.meter.count(context.tokens)
         others = {(name, each.item.id): each.item for name, items in found.items() for each in items}
-        return _to_assembled(context, assembly, others, self.handle.settings.clock())
+        now = self.handle.settings.clock()
+        return Assembled(context, partial(_list_quoted, context, assembly, others, now))
 
     def _ask_others(
         self, question: str, filters: Filters, pools: Mapping[str, int]
@@ -347,9 +349,9 @@ def _to_row(item: MemoryItem, counter: TokenCounter) -> Row:
     )
 
 
-def _to_assembled(
+def _list_quoted(
     context: Context, assembly: TurnAssembly, others: Mapping[tuple[str, str], MemoryItem], now: float
-) -> Assembled:
+) -> Quoted:
     items: list[AssembledItem] = []
     sources: Counter[str] = Counter()
     for unit in (*context.included, *context.truncated):
@@ -361,4 +363,4 @@ def _to_assembled(
             item = others.get((source, hit.row.id)) or to_item(hit.row, importance_of(hit.row, now))
             items.append(AssembledItem(item, source, unit.tokens, unit.score, unit.parts))
     sources[""] = context.tokens - sources.total()
-    return Assembled(context=context, items=tuple(items), sources=dict(sources))
+    return Quoted(tuple(items), dict(sources))
