@@ -17,7 +17,7 @@ def pytest_configure(config: pytest.Config) -> None:
         """Made and compared as the one in memory is: with its messages, by its messages, but for their ids."""
 
         def __init__(self, messages: Sequence[BaseMessage] = ()) -> None:
-            super().__init__("session", url=new_store(config, "histories"), agent_id="agent")
+            super().__init__(("user", "session"), url=new_store(config, "histories"), agent_id="agent")
             if messages:
                 self.add_messages(messages)
 
