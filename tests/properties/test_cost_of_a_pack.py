@@ -1,6 +1,8 @@
 """What a pack saves itself changes nothing of what it says."""
 
 import pickle
+import random
+import statistics
 from typing import Any
 
 from hypothesis import given
@@ -166,3 +168,17 @@ def test_a_pack_enters_few_functions_for_each_message_it_sends() -> None:
             calls.append(count_calls(lambda: session.pack(None, budget=budget)))  # noqa: B023  # called at once
             sent.append(len(session.pack(None, budget=budget).messages))
     assert (calls[1] - calls[0]) / (sent[1] - sent[0]) < 24
+
+
+def test_a_pack_enters_few_functions_for_each_memory_that_it_finds() -> None:
+    chance = random.Random(7)
+    told = [f"word{number}" for number in range(600)]
+    with wmem.open("memory://", agent_id="agent") as memory:
+        session = memory.scope("s")
+        texts = [" ".join(chance.choices(told, k=20)) for _ in range(1_000)]
+        session.messages.append([{"role": "user", "content": text} for text in texts])
+        asked = [f"What about {' '.join(chance.choices(told, k=4))}?" for _ in range(9)]
+        for each in asked[:4]:
+            session.pack(each, budget=1_024)
+        calls = [count_calls(lambda: session.pack(each, budget=1_024)) for each in asked[4:]]  # noqa: B023  # called at once
+    assert statistics.median(calls) < 5_900

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 C = TypeVar("C")
 _MAX_FEEDBACK_TERMS = 2_048  # distinct terms of a text that gives feedback: one of more is about nothing in particular
+_MIN_TERMS_OF_ARRAYS = 1_024  # terms of the texts that give feedback for which numpy is faster than lists
 _SPELLING_SHARE = 0.3
 """Share of a word's score for its spelling: texts that are equal otherwise are ordered by it, others hardly."""
 _MIN_POSTINGS_RATIO = 64  # postings per possible text length from which a table of gains pays off
@@ -300,14 +301,16 @@ class QueryScorer:
         Args:
             question_id: Id of the text that is the query itself; however long, it gives no terms.
         """
-        held, sums = self._postings, self.ops
+        held = self._postings
         question = None if question_id is None else self.number(question_id)
-        numbers, scores = map(sums.to_list, self.top(feedback.texts))
+        numbers, scores = map(self.ops.to_list, self.top(feedback.texts))
         texts = [
             (terms, score / scores[0])
             for number, score in zip(numbers, scores, strict=True)
             if number != question and len(terms := held.terms_at(number)) <= _MAX_FEEDBACK_TERMS
         ]
+        few = sum(len(terms) for terms, _ in texts) < _MIN_TERMS_OF_ARRAYS
+        sums: ArrayOps[Any] = ListOps() if few else self.ops
         terms, shares = sums.sum_shares([terms for terms, _ in texts], [share for _, share in texts], self._terms)
         if held.spellings:
             are_words = sums.ints([SPELLED not in held.terms[term] for term in sums.to_list(terms)])

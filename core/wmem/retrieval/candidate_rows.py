@@ -1,8 +1,9 @@
 """Candidates of one scope as rows with their signals, and what their scores are made of."""
 
 from array import array
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache, partial
+from itertools import repeat
 from operator import add, mul, truediv
 from typing import Any, NamedTuple, TypeAlias
 
@@ -93,9 +94,9 @@ class CandidateRows(NamedTuple):
         if self.exchanges is not NO_MATCHES:
             values = sums.to_list(scores)
             for at, score in self.exchanges.scores.items():
-                more = scale * self.user_factor * score
-                added[at] = (("exchange", more),)
-                values[at] += more
+                gain = scale * self.user_factor * score
+                added[at] = (("exchange", gain),)
+                values[at] += gain
             for question, answers, share, part in self.exchanges.answers:
                 lent = share * values[question]
                 for at in answers:
@@ -103,11 +104,10 @@ class CandidateRows(NamedTuple):
                         values[at] = lent
                         added[at] = ((part, lent),)
             scores = sums.floats(values)
-        places = sums.top_indices(scores, limit)
-        return (
-            (score, self, at, added.get(at, ()))
-            for score, at in zip(sums.to_list(sums.take(scores, places)), sums.to_list(places), strict=True)
-        )
+        best = sums.top_indices(scores, limit)
+        places = sums.to_list(best)
+        more: Iterable[Added] = [added.get(at, ()) for at in places] if added else repeat(())
+        return zip(sums.to_list(sums.take(scores, best)), repeat(self), places, more, strict=False)
 
     def _density_factors(self) -> Any:
         """The factor of each row for its tokens: 1 for a short one, and in an exchange with a record."""

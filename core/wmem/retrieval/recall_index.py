@@ -113,9 +113,7 @@ class RecallIndex(Derived):
     def find_statements(self, ids: Iterable[str]) -> dict[str, Stated]:
         """What these texts state, and what refers to them or what they refer to; without those that state nothing."""
         found: dict[str, Stated] = {}
-        for id in ids:
-            if (stated := self.statements.get(id)) is None:
-                continue
+        for id, stated in self.statements.select(ids):
             found[id] = stated
             near = self._find_said(id, after=False) if stated.refers else self._find_said(id, after=True)
             other = self.statements.get(near)

@@ -91,6 +91,11 @@ class StatementIndex:
         """What a text states; None for nothing."""
         return self._by_id.get(id)
 
+    def select(self, ids: Iterable[str]) -> list[tuple[str, Stated]]:
+        """Those of these texts that state something, and what."""
+        known = self._by_id
+        return [(id, known[id]) for id in ids if id in known]
+
     def list_related(self, stated: Iterable[Stated]) -> Iterator[str]:
         """The ids of texts that may say something of a subject of these."""
         return chain.from_iterable(map(self._iter_related, stated))
