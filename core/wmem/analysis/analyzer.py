@@ -6,12 +6,13 @@ engine, which clears it on erasure.
 
 import re
 from collections import defaultdict
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from wmem.analysis.normalization import fold
 from wmem.analysis.plain_spelling import to_plain_spelling, to_simplified
 from wmem.analysis.stemmer import stem
-from wmem.analysis.stopwords import STOP_WORDS, detect_language, detect_latin_language
+from wmem.analysis.stopwords import KOREAN_STOP_WORDS, STOP_WORDS, detect_language, detect_latin_language
 from wmem.model.values import load_json
 
 # Scripts that write no spaces between words, without their digits: Thai, Lao, Myanmar, Khmer, kana, Han.
@@ -26,6 +27,18 @@ _WORD = re.compile(rf"(?P<unspaced>[{_UNSPACED}]+)|(?:[^\W_{_UNSPACED}]|[{_MARKS
 _ASCII_TO_WORDS = bytes(ord(chr(code).lower()) if code < 128 and chr(code).isalnum() else 32 for code in range(256))  # noqa: PLR2004
 # Korean has spaces, but attaches particles to words.
 _HANGUL = "\uac00", "\ud7a3"
+_MIXED_KANA = re.compile(r"[\u30a0-\u30ff][\u3040-\u309f]|[\u3040-\u309f][\u30a0-\u30ff]")
+_UNSPACED_OR_HANGUL = re.compile(rf"[{_UNSPACED}\uac00-\ud7a3]")
+_ARABIC_ARTICLES = (
+    "\u0648\u0627\u0644",
+    "\u0628\u0627\u0644",
+    "\u0643\u0627\u0644",
+    "\u0641\u0627\u0644",
+    "\u0644\u0644",
+    "\u0627\u0644",
+)
+"""The article, which Arabic writes in one with the word, after "and", "with", "like", "so" and "for", and alone."""
+_MIN_ARABIC_LETTERS = 3  # that remain when an article is removed
 SPELLED = "="
 """Stands between a term and a spelling of it: in no term, for it is in no word."""
 _MAX_STEMS = 65_536
@@ -68,13 +81,14 @@ class Analysis(NamedTuple):
 class Analyzer:
     """Splits texts into terms, and caches stems, the terms of short contents and those of the last queries."""
 
-    __slots__ = ("_content_terms", "_queries", "_spelled", "_stems")
+    __slots__ = ("_content_terms", "_other_stems", "_queries", "_spelled", "_stems")
 
     def __init__(self) -> None:
         self._stems: defaultdict[str, dict[str, str]] = defaultdict(dict)  # by language
         self._spelled: defaultdict[str, dict[str, tuple[str, str]]] = defaultdict(dict)  # terms and spellings
         self._content_terms: dict[bytes, tuple[str, ...]] = {}
         self._queries: dict[tuple[str, str], Analysis] = {}
+        self._other_stems: dict[tuple[str, str, str], dict[str, str]] = {}
 
     def to_terms(self, text: str, default_language: str = "english") -> list[str]:
         """The index terms of a text, in order.
@@ -103,6 +117,26 @@ class Analyzer:
             self._queries[key] = made
         return made
 
+    def map_stems(self, query: str, language: str, other: str) -> Mapping[str, str]:
+        """The terms of the words of a query, to those that they have in texts of another language than its own."""
+        key = query, language, other
+        made = self._other_stems.get(key)
+        if made is None:
+            stop = STOP_WORDS[language]
+            words = (word for word in dict.fromkeys(to_words(query)) if word not in stop)
+            words = (word for word in words if not _UNSPACED_OR_HANGUL.match(word))
+            made = {self._stem(word, language): self._stem(word, other) for word in words}
+            if len(self._other_stems) >= _MAX_QUERIES:
+                self._other_stems.clear()
+            self._other_stems[key] = made
+        return made
+
+    def _stem(self, word: str, language: str) -> str:
+        """The term of a word that no script sets apart."""
+        if word.isascii():
+            return self._stems[language].get(word) or self._add_stem(word, language)
+        return (self._spelled[language].get(word) or self._add_spelled(word, language))[0]
+
     def analyze(self, text: str, default_language: str = "english") -> Analysis:
         """The detected language of a text, and its terms; see `to_terms`."""
         return self._analyze(text, default_language, distinct=False)
@@ -129,7 +163,7 @@ class Analyzer:
             if unspaced:
                 _add_bigrams(made, word)
             elif _HANGUL[0] <= word[0] <= _HANGUL[1]:
-                made.terms.extend([word, *_bigrams(word)] if len(word) > 2 else [word])  # noqa: PLR2004  # a pair is the word
+                made.terms.extend(_to_korean_terms(word))
             elif word in stop:
                 continue
             elif word.isascii():
@@ -158,6 +192,7 @@ class Analyzer:
         self._spelled.clear()
         self._content_terms.clear()
         self._queries.clear()
+        self._other_stems.clear()
 
     def _add_stem(self, word: str, language: str) -> str:
         stems = self._stems[language]
@@ -172,13 +207,22 @@ class Analyzer:
         spelled = self._spelled[language]
         if len(spelled) >= _MAX_STEMS:
             spelled.clear()
-        plain = to_plain_spelling(word) or word
-        root = stem(word, language)
+        bare = _strip_article(word)
+        plain = to_plain_spelling(bare) or bare
+        root = stem(bare, language)
         # A stemmer knows the accents of its own language, and English has none.
         term = stem(plain, language) if language == "english" else to_plain_spelling(root) or plain
-        spelling = "" if plain == word else root if root != term else word
+        spelling = "" if plain == bare else root if root != term else bare
         made = spelled[word] = term, f"{term}{SPELLED}{spelling}" if spelling else ""
         return made
+
+
+def _strip_article(word: str) -> str:
+    """An Arabic word without its article; any other as it is."""
+    for article in _ARABIC_ARTICLES:
+        if word.startswith(article) and len(word) >= len(article) + _MIN_ARABIC_LETTERS:
+            return word[len(article) :]
+    return word
 
 
 def _add_bigrams(analysis: Analysis, word: str) -> None:
@@ -191,5 +235,15 @@ def _add_bigrams(analysis: Analysis, word: str) -> None:
         )
 
 
+def _to_korean_terms(word: str) -> list[str]:
+    if word in KOREAN_STOP_WORDS:
+        return []
+    return [word, *_bigrams(word)] if len(word) > 2 else [word]  # noqa: PLR2004  # a pair is the word
+
+
 def _bigrams(word: str) -> list[str]:
-    return [word[at : at + 2] for at in range(len(word) - 1)] or [word]
+    """The pairs of characters of a word, or else itself; a particle after a foreign word is no pair with its end."""
+    pairs = [word[at : at + 2] for at in range(len(word) - 1)]
+    if pairs and _MIXED_KANA.search(word):
+        pairs = [pair for pair in pairs if not _MIXED_KANA.match(pair)]
+    return pairs or [word]

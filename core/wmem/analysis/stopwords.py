@@ -55,9 +55,20 @@ _STOP_WORD_LISTS = {
     "russian": (
         "а без бы был была были было быть в вам вас во вот все вы где да для до его ее её если есть еще же за и из "  # noqa: RUF001  # Cyrillic on purpose
         "или их к как ко когда кто ли мне мой моя мы на нас не него нет но ну о об он она они от по под при с сам "  # noqa: RUF001  # Cyrillic on purpose
-        "свой себя со так там то тоже только ты у уже чем что чтобы это этот я"  # noqa: RUF001  # Cyrillic on purpose
+        "свой себя со так там то тоже только ты у уже чем что чтобы это этот я вами ему ей им ими какая какие какое "  # noqa: RUF001  # Cyrillic on purpose
+        "какой какую кого кем кому меня мной моего моей моё мои мою нам нами наш наша наше наши нём ним своей "
+        "своё свои своя тебе тебя тобой твоё твои твой твоя чей чья чём эта эти этого этой этом эту"
     ),
 }
+_KOREAN = (
+    "가요 그 그리고 그럼 나는 나를 나의 내 내가 너는 네가 누가 누구 누구야 누구예요 누구인가요 누구죠 뭐 뭐가 "
+    "뭐라고 뭐를 뭐야 뭐예요 뭐지 뭐죠 뭔가요 뭘 무슨 무엇 무엇을 무엇이 무엇인가요 무엇입니까 어느 어디 어디로 "
+    "어디서 어디야 어디에 어디에서 어디예요 어디인가요 어디죠 어떤 어떻게 어때요 언제 언제부터 언제야 언제예요 "
+    "언제인가요 언제입니까 언제죠 얼마 얼마나 얼마예요 얼마인가요 왜 우리 우리의 이 있나요 있습니까 있습니다 "
+    "있어 있어요 저 저는 저를 저의 제 제가 하나요 합니까 합니다 해요"
+)
+KOREAN_STOP_WORDS = frozenset(_KOREAN.split())
+"""Those of Korean, whose words are told by their script, whatever the language of the rest."""
 STOP_WORDS = {language: frozenset(words.split()) for language, words in _STOP_WORD_LISTS.items()}
 """Stop words by language, case-folded like terms."""
 _LATIN_LANGUAGES = tuple(language for language in STOP_WORDS if language != "russian")

@@ -17,6 +17,8 @@ from wmem.retrieval.floor import Floor, Match, make_floor, word_strength
 from wmem.retrieval.postings import Postings, TermStatistics
 
 _LANGUAGES = tuple(STOP_WORDS)
+_ENGLISH = _LANGUAGES.index("english")
+_MIN_LANGUAGE_SHARE = 8  # a second language is looked at where it has an eighth of the newest texts
 _MAX_UNKNOWN = 8  # more words that no text has make no floor higher
 _LANGUAGE_SAMPLE = 256  # how many of the newest texts decide the language of a short query
 
@@ -39,11 +41,11 @@ class Index:
     A text may belong to a group, such as a session, which is scored by the words of all its texts.
     """
 
-    __slots__ = ("_analyzer", "_language", "_postings")
+    __slots__ = ("_analyzer", "_languages", "_postings")
 
     def __init__(self, analyzer: Analyzer | None = None) -> None:
         self._analyzer = analyzer or Analyzer()
-        self._language: str | None = None  # of most of the newest texts; None if it must be looked for
+        self._languages: tuple[str, str] | None = None  # of the newest texts; None if they must be looked for
         self._postings = Postings()
 
     @property
@@ -66,7 +68,7 @@ class Index:
             group: Number of its group, from 1; 0 for none.
             slot: Its slot in the neighbour graph, see `wmem.retrieval.neighbors.NeighborGraph`; 0 for none.
         """
-        self._language = None
+        self._languages = None
         language, terms, spellings = self._analyzer.analyze(text)
         frequencies: dict[str, int] = {}
         for term in terms:  # a `Counter` takes longer to make than most texts to count
@@ -94,7 +96,7 @@ class Index:
         """Remove a text; False when there is none with this id."""
         dropped = self._postings.drop(id)
         if dropped:
-            self._language = None
+            self._languages = None
         if dropped and self._postings.needs_compaction:
             self.compact()
         return dropped
@@ -102,7 +104,7 @@ class Index:
     def compact(self) -> None:
         """Leave nothing of removed texts, not even their terms."""
         if self._postings.has_tombstones:
-            self._language = None
+            self._languages = None
             self._postings = self._postings.without_tombstones()
 
     def search(self, query: str, limit: int) -> list[tuple[str, float]]:
@@ -220,7 +222,23 @@ class Index:
         return 0 if number is None else self._postings.document_frequencies[number]
 
     def _analyze_query(self, query: str) -> Analysis:
-        return self._analyzer.analyze_query(condense_query(query), self._main_language())
+        """The terms of a query, and those that its words have in texts that were taken for another language.
+
+        A short text tells no language, and is taken for English.
+        """
+        main, second = self._list_languages()
+        condensed = condense_query(query)
+        made = self._analyzer.analyze_query(condensed, main)
+        other = second if made.language == "english" else "english"
+        if other == made.language:
+            return made
+        others = self._analyzer.map_stems(condensed, made.language, other)
+        terms: dict[str, None] = {}
+        for term in made.terms:
+            there = others.get(term, term)
+            found = [each for each in (term, there) if self._postings.find_term(each) is not None]
+            terms.update(dict.fromkeys(found or [term]))
+        return made._replace(terms=list(terms))
 
     def _select_terms(self, terms: list[str]) -> list[str]:
         return terms if len(terms) <= MAX_TERMS else select_terms(terms, self._postings.text_counts(terms))
@@ -234,10 +252,16 @@ class Index:
         number = self._postings.number_by_slot[slot] if slot < len(self._postings.number_by_slot) else 0
         return self._postings.ids[number] if slot and self._postings.columns.slots[number] == slot else ""
 
-    def _main_language(self) -> str:
-        """The language of most of the newest texts."""
-        if self._language is None:
+    def _list_languages(self) -> tuple[str, str]:
+        """The language of most of the newest texts, and of most of them that are not English, if these are not few."""
+        if self._languages is None:
             columns = self._postings.columns
             newest = bytes(islice(compress(reversed(columns.languages), reversed(columns.live)), _LANGUAGE_SAMPLE))
-            self._language = max(_LANGUAGES, key=lambda language: newest.count(_LANGUAGES.index(language)))
-        return self._language
+            counts = [newest.count(place) for place in range(len(_LANGUAGES))]
+            main = max(range(len(counts)), key=counts.__getitem__)
+            counts[_ENGLISH] = 0
+            second = max(range(len(counts)), key=counts.__getitem__)
+            if counts[second] * _MIN_LANGUAGE_SHARE < len(newest) or not newest:
+                second = _ENGLISH
+            self._languages = _LANGUAGES[main], _LANGUAGES[second]
+        return self._languages
