@@ -7,7 +7,7 @@ import pytest
 
 import wmem
 from tests.external_types import SqliteNotes
-from wmem import EpisodicSettings, Filters, InvalidInputError, ItemDraft, NotFoundError, Policy
+from wmem import ConversationSettings, EpisodicSettings, Filters, InvalidInputError, ItemDraft, NotFoundError, Policy
 from wmem.testing.suite import Call, Clock, FacetSuite, MemoryOpener
 from wmem.types import EpisodicMemory, MemoryTypes, Relation
 
@@ -128,6 +128,25 @@ class MemoryTypesSuite(FacetSuite):
         reopened = open_memory.in_other_process().types.session("ann-1")
         assert contents(call(reopened[name].remember, "cellar code")) == [draft.content]
         assert reopened["semantic"].scope.path == ("agent", "users", "ann", "~semantic")
+
+    @pytest.mark.parametrize("name", ["conversation", "episodic", "semantic"])
+    def test_what_is_forgotten_is_in_no_byte_of_the_store(
+        self,
+        open_memory: MemoryOpener,
+        call: Call,
+        store_bytes: Callable[[], bytes],
+        is_plaintext: bool,
+        name: str,
+    ) -> None:
+        memory = open_memory()
+        ann = memory.types.session("ann-1", policy=ANN)
+        draft = ItemDraft("the zanzibarian cellar code", fields={"type": "user_message"})
+        id = call(ann[name].memorize, draft).item.id
+        call(ann["conversation"].close)
+        assert (b"zanzibarian" in store_bytes()) is is_plaintext
+        call(memory.types.session("ann-2", policy=ANN)[name].forget, [id])
+        call(memory.close)
+        assert b"zanzibarian" not in store_bytes()
 
     # -- episodes
 
@@ -376,6 +395,26 @@ class MemoryTypesSuite(FacetSuite):
         assert after.total_entries_long_term == before.total_entries_long_term
         assert call(memory.working.children) == ["s"]
         assert "hello" not in call(memory.scope("t").pack, "hello", budget=1_000).note
+
+    def test_maintenance_closes_idle_sessions_where_it_is_told_to(
+        self, open_memory: MemoryOpener, call: Call, clock: Clock
+    ) -> None:
+        memory = open_memory(memory_types=[ConversationSettings(idle_s=HOUR)])
+        for path in (("a",), ("b", "deep"), ()):
+            call(memory.scope(*path).messages.append, said("user", f"hello from {path}"))
+        call(memory.scope("c").items.add, "no message")
+        clock.advance(HOUR - 1)
+        call(memory.scope("a").messages.append, said("assistant", "hello"))
+        clock.advance(1)
+        assert call(memory.maintain).closed == 2
+        assert [turn.session for turn in call(memory.types["conversation"].turns)] == [(), ("b", "deep")]
+        assert call(memory.maintain).closed == 0
+        clock.advance(HOUR)
+        assert call(memory.maintain).closed == 1
+        call(memory.scope("a").messages.append, said("user", "once more"))
+        clock.advance(HOUR)
+        assert (call(open_memory().maintain).closed, call(memory.maintain).closed) == (0, 1)
+        assert len(call(memory.types["conversation"].turns)) == 4
 
     def test_without_long_term_memory_the_conversation_is_the_sessions_own(
         self, open_memory: MemoryOpener, call: Call, monday: MemoryTypes

@@ -12,6 +12,7 @@ from wmem.agent.disposal import dispose_working_memory, erase_all
 from wmem.agent.key_rotation import rotate
 from wmem.agent.maintenance import MaintenanceReport, maintain
 from wmem.agent.turns.core import TurnCore, TurnSettings
+from wmem.agent.types.idle_sessions import IdleSessions
 from wmem.agent.types.registry import AnyMemoryType, BoundTypes, TypeRegistry
 from wmem.agent.types.settings import TypeSettings
 from wmem.codec.codec import Codec
@@ -99,6 +100,7 @@ class AgentCore:
         """With what it was opened that its URL does not show: a password, and options by name."""
         self.ports = PortPair(lambda: store.sync_ports, store.async_ports)
         self.stop_callbacks: list[Callable[[], None]] = []
+        self.idle_sessions: IdleSessions | None = None
         self.scopes_at_prune: frozenset[Path] | None = None
         """The scopes that existed when vectors were last pruned."""
         self.released = False
@@ -256,7 +258,15 @@ class AgentCore:
         self.scopes_at_prune = frozenset(path for path in paths if not is_index(path))
         yield from keep_indexes(engine, self.agent_id, self.settings.clock())
         yield from ask(Sweep.sweep, root.path)
-        return done
+        return done._replace(closed=(yield from self._close_idle_sessions(paths)))
+
+    def _close_idle_sessions(self, paths: Sequence[Path]) -> Flow[int]:
+        idle_s = self.types.conversation.idle_s
+        if idle_s is None or not self.settings.features.has_long_term:
+            return 0
+        if self.idle_sessions is None:
+            self.idle_sessions = IdleSessions(idle_s, lambda path: self.bind_types(path[1:], None).conversation)
+        return (yield from self.idle_sessions.close(self.store.engine, paths, self.settings.clock()))
 
     def maintenance_interval(self, every_s: float | None) -> float:
         self.settings.open_state.check_open()

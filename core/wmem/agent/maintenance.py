@@ -38,12 +38,14 @@ class MaintenanceReport(NamedTuple):
         expired: How many expired items and entries this process removed.
         compacted: How many journals were compacted.
         deleted: How many scopes were deleted whose disposal had been interrupted, or whose lease had ended.
+        closed: How many idle sessions were closed, as `ConversationSettings.idle_s` says.
     """
 
     scopes: int
     expired: int
     compacted: int
     deleted: int
+    closed: int = 0
 
 
 def maintain(

@@ -31,16 +31,21 @@ class ConversationSettings:
 
     Attributes:
         sessions: How many closed sessions are searched, the newest ones.
+        idle_s: Seconds without a message after which `AgentMemory.maintain` closes a session; None: only who calls
+            `close` closes one.
     """
 
     name: ClassVar[str] = "conversation"
     pool: int = DEFAULT_POOL
     min_importance: float = 0.0
     sessions: int = 32
+    idle_s: float | None = None
 
     def __post_init__(self) -> None:
         _check(self)
         check_count(self.sessions, "sessions")
+        if self.idle_s is not None:
+            check_seconds(self.idle_s, "idle_s")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
