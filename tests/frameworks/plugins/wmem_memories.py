@@ -45,7 +45,8 @@ def pytest_configure(config: pytest.Config) -> None:
                 name: value for name, value in options.items() if name not in _FOREIGN_OPTIONS and value is not None
             }
             url = new_store(config, "memories")
-            return WmemMemory.from_defaults(session_id=session_id or ("user", "session"), url=url, agent_id="agent", **known)
+            session = session_id or ("user", "session")
+            return WmemMemory.from_defaults(session_id=session, url=url, agent_id="agent", **known)
 
     originals = {getattr(llama_index.core.memory, name): PlacedType(name, (), {}) for name in _NAMES}
     for name, module in list(sys.modules.items()):
