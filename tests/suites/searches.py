@@ -51,6 +51,29 @@ class SearchSuite(FacetSuite):
         assert contents(call(session.items.search, priority="high")) == ["one"]
         assert contents(call(session.items.search, priority="low")) == []
 
+    def test_B118_filters_are_checked_and_compared_alike_everywhere(self, session: Scope, call: Call) -> None:
+        exact = 2**53
+        held: list[dict[str, Any]] = [
+            {"n": 9},
+            {"n": 10},
+            {"n": exact},
+            {"n": exact + 1},
+            {"n": [1, 2]},
+            {"a.b": 1},
+            {"a": {"b": 1}},
+            {},
+        ]
+        for number, metadata in enumerate(held):
+            call(session.items.add, f"note {number}", metadata=metadata)
+        for place, metadata in enumerate(held[:-1]):
+            assert contents(call(session.items.search, "note", metadata=metadata)) == [f"note {place}"], metadata
+        for nothing in ({"n": "9"}, {"n": [2, 1]}, {"n": [1]}, {"n": None}, {"missing": 1}, {"n": exact + 2}):
+            assert call(session.items.search, "note", metadata=nothing) == (), nothing
+        wrong: list[Any] = [-1, 2.5, "3", None]
+        for limit in wrong:
+            with pytest.raises(InvalidInputError, match="limit"):
+                call(session.items.search, "note", limit=limit)
+
     def test_metadata_pairs_must_all_be_there_and_a_truth_value_is_no_number(self, session: Scope, call: Call) -> None:
         call(session.items.add, "one", metadata={"page": 1, "on": True, "deep": {"a": [1, None]}})
         call(session.items.add, "two", metadata={"page": 2, "on": 1, "nothing": None})
