@@ -196,3 +196,16 @@ def test_what_a_type_raises_is_the_callers() -> None:
         turn = memory.turn("s")
         with pytest.raises(wmem.CapacityError, match="notebook"):
             turn.memorize({"content": "x", "type": "note"}, store="replies")
+
+
+def test_a_type_that_cannot_say_what_it_accepts_is_given_nothing_and_stops_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Unsure(Replies):
+        def accepts(self, draft: ItemDraft, /) -> bool:
+            raise ValueError(f"what is {draft.content}")
+
+    with wmem.open("memory://", agent_id="a", memory_types=[Unsure()]) as memory, memory.turn("s") as turn:
+        assert list(turn.memorize({"content": "the code is 4711", "type": "fact"}).stored) == ["semantic"]
+    assert "replies" in caplog.text
+    assert "4711" not in caplog.text

@@ -18,6 +18,7 @@ class TestWorking(Everywhere, testing.MemoryTypeSuite):
         return memory.types["working"]
 
 
+@pytest.mark.backends("sqlite")
 class TestQueueOfSession(Everywhere, testing.MemoryTypeSuite):
     @pytest.fixture
     def options(self, backend: str) -> Mapping[str, Any]:
@@ -42,6 +43,7 @@ class TestConversation(Everywhere, testing.MemoryTypeSuite):
         return {"type": "user_message"}
 
 
+@pytest.mark.backends("memory")
 class TestConversationOfSession(Everywhere, testing.MemoryTypeSuite):
     @pytest.fixture
     def types(self, memory: wmem.AgentMemory) -> MemoryTypes:

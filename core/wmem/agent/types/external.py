@@ -14,12 +14,14 @@ from wmem.describe import describe
 from wmem.engine.ports import Callback
 from wmem.errors import InvalidInputError
 from wmem.flow import Flow, ask
+from wmem.log import find_logger, log_callback_failure
 from wmem.model.checks import check_count, check_flag
 from wmem.model.filters import Filters
 from wmem.model.results import Forgotten, Memorized, Remembered, Summary
 from wmem.policy import Capacity
 
 R = TypeVar("R")
+_log = find_logger("wmem.agent")
 _VERBS = ("memorize", "remember", "forget", "summarize", "capacity")
 
 
@@ -76,7 +78,11 @@ class ExternalFlows:
         self.pool = external.pool
 
     def accepts(self, draft: ItemDraft, /) -> bool:
-        return bool(self._external.memory_type.accepts(draft))
+        try:
+            return bool(self._external.memory_type.accepts(draft))
+        except Exception as exc:  # noqa: BLE001  # a user's function: what it is not asked for is stored all the same
+            log_callback_failure(_log, "memory type %s did not say what it accepts", self.name, exc=exc)
+            return False
 
     def memorize(self, draft: ItemDraft, /) -> Flow[Memorized]:
         full = draft.with_defaults(self._session, agent_id=self._agent_id)
