@@ -188,9 +188,13 @@ def test_a_long_answer_that_was_quoted_before_costs_another_question_hardly_more
             )
             session.pack("Which quay has a boat?", budget=1_024, tail=0)
             session.pack("Where did boats lie?", budget=1_024, tail=0)
-            cost[name] = steps.count_calls(lambda: session.pack("What about the green boat?", budget=1_024, tail=0))  # noqa: B023
+            for again in ("", ", asked again"):
+                cost[f"{name}{again}"] = steps.count_calls(
+                    lambda: session.pack("What about the green boat?", budget=1_024, tail=0)  # noqa: B023
+                )
             assert "is green" in session.pack("What about the green boat?", budget=1_024, tail=0).note
     assert cost["long"] < 2 * cost["short"]
+    assert cost["long, asked again"] < 1.2 * cost["short, asked again"]
 
 
 def test_a_long_memory_that_changed_is_quoted_as_it_is_now() -> None:

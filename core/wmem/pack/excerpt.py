@@ -28,6 +28,7 @@ class LongMemory:
         self._is_plain = is_plain_text(message)
         self._speaker = speaker_in_front(candidate, message)
         self._day = format_day(candidate.at, zone)
+        self._last: tuple[tuple[int, int, int], Quote, int] | None = None
 
     @property
     def characters(self) -> int:
@@ -42,13 +43,22 @@ class LongMemory:
     def to_note_entry(self, candidate: Candidate, max_tokens: int, terms: PassageTerms | None) -> NoteEntry:
         """The memory as an entry of the note; above `max_tokens` only its passage that matches the query.
 
-        If no sentence matches, its middle is cut out.
+        If no sentence matches, its middle is cut out. An agent's calls in one turn ask the same: the last one is kept.
 
         Args:
             candidate: The memory.
             terms: The query's; None if there is no query.
         """
-        whole, size, tokens_cut = self._text, candidate.tokens, 0
+        wanted = candidate.tokens, max_tokens, hash(terms)  # not the terms: an erased question stays nowhere
+        last = self._last
+        if last is None or last[0] != wanted:
+            last = self._last = wanted, *self._quote(candidate.tokens, max_tokens, terms)
+        _, quote, tokens_cut = last
+        return NoteEntry(candidate, quote, tokens_cut, "recalled")
+
+    def _quote(self, size: int, max_tokens: int, terms: PassageTerms | None) -> tuple[Quote, int]:
+        """A quote, and how many tokens it leaves out of so many."""
+        whole, tokens_cut = self._text, 0
         text, count = whole.text, whole.count
         if not self._is_plain and len(text) <= _MAX_CHARS_PER_TOKEN * max_tokens:
             size = whole.tokens  # in words it takes less: a picture its name only
@@ -60,5 +70,4 @@ class LongMemory:
             tokens_cut = max(0, size - tokens)
             text = f"{head} [… {tokens_cut} tokens left out …] {tail}".rstrip()
         block, normal = quote_block(f"{self._speaker}{text}"), self._normal_form
-        quote = Quote(self._day, block, normal, count(f"{block}\n"), gist_of_plain(normal))
-        return NoteEntry(candidate, quote, tokens_cut, "recalled")
+        return Quote(self._day, block, normal, count(f"{block}\n"), gist_of_plain(normal)), tokens_cut

@@ -50,12 +50,12 @@ class WordForms(NamedTuple):
     """
 
     beginning: str
-    irregular: "Sequence[tuple[str, re.Pattern[str]]]"
+    irregular: "tuple[tuple[str, re.Pattern[str]], ...]"
 
     @classmethod
     def of(cls, beginning: str, irregular: Iterable[str]) -> Self:
         """Of forms that are folded."""
-        return cls(beginning, [(form, re.compile(rf"\b{form}\b")) for form in irregular])
+        return cls(beginning, tuple((form, re.compile(rf"\b{form}\b")) for form in irregular))
 
 
 class PassageTerms(NamedTuple):
@@ -66,7 +66,7 @@ class PassageTerms(NamedTuple):
         positions: The list positions that it names.
     """
 
-    words: Sequence[WordForms]
+    words: tuple[WordForms, ...]
     positions: frozenset[int]
 
     @classmethod
@@ -77,7 +77,7 @@ class PassageTerms(NamedTuple):
         for term in terms:
             forms.setdefault(term[:_PREFIX_LETTERS] if term.isalpha() else term, []).extend(irregular_forms(term))
         positions = frozenset(position for term in terms if (position := _list_position(term)) is not None)
-        return cls([WordForms.of(beginning, each) for beginning, each in forms.items()], positions)
+        return cls(tuple(WordForms.of(beginning, each) for beginning, each in forms.items()), positions)
 
 
 class LongText:
