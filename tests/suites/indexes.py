@@ -150,6 +150,36 @@ class IndexesSuite(FacetSuite):
         assert self._count_indexed(later) == 5
 
     @pytest.mark.backends(*STORED)
+    def test_who_lived_through_edits_finds_and_packs_what_others_do(
+        self, open_memory: MemoryOpener, call: Call, clock: Clock
+    ) -> None:
+        session = open_memory().scope("session")
+        say(session, call)
+        item = call(session.items.add, "a teapot in the harbour", ttl_s=None)
+        ask(session, call)
+        edited = {"role": "user", "content": "the violin in the harbour was number 77"}
+        steps: list[Callable[[], Any]] = [
+            lambda: call(session.messages.append, {**edited, "id": "m3", "role": "assistant"}),
+            lambda: call(session.messages.withdraw, "m9", f"m{ENOUGH - 1}"),
+            lambda: call(session.items.update, item.id, content="a violin in the harbour"),
+            lambda: call(session.messages.restore, "m9"),
+            lambda: call(session.messages.remove, "m4"),
+            lambda: call(session.messages.append, {**edited, "id": "m4"}),
+            lambda: say(session, call, 9, begin=ENOUGH),
+            lambda: call(session.erase, "m11"),
+        ]
+        for step in steps:
+            step()
+            clock.advance(60)
+            other = open_memory.in_other_process().scope("session")
+            assert ask(session, call) == ask(other, call)
+            packs = [call(each.pack, "a violin in the harbour", budget=500) for each in (session, other)]
+            assert packs[0].note == packs[1].note
+            assert packs[0].messages == packs[1].messages
+            found = [call(each.items.search, "the violin in the harbour") for each in (session, other)]
+            assert (found[0], found[0].scores) == (found[1], found[1].scores)
+
+    @pytest.mark.backends(*STORED)
     def test_a_process_that_is_never_closed_stores_what_it_has_indexed_when_it_writes(
         self, open_memory: MemoryOpener, call: Call
     ) -> None:
