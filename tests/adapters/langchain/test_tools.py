@@ -223,7 +223,7 @@ async def test_a_tool_is_called_by_hand_in_the_session_of_its_configuration(run:
     tools = by_name(wmem_tools(memory))
     config = {"configurable": {"session_id": "s"}}
     told = await run(tools["remember"], {"text": DOG}, config=config)
-    assert re.fullmatch(r"Remembered, as \w{26}\.", told)
+    assert re.search(r"\nRemembered, as \w{26}\.\n", told)
     message = await run(
         tools["recall"], {"name": "recall", "args": {"query": WHAT}, "id": "c", "type": "tool_call"}, config=config
     )
