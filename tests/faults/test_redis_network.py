@@ -334,3 +334,35 @@ def test_records_that_arrive_twice_are_there_once(valkey_url: str) -> None:
         journal.append(PATH, new_record_id(), b"foreign", None, None)
         assert [message.text for message in session.messages.all()] == ["once"]
     journal.close()
+
+
+def test_a_context_of_a_turn_is_one_round_trip_with_all_of_long_term_memory(
+    open_memory: MemoryOpener, call: Call, proxy: Proxy
+) -> None:
+    memory = open_memory()
+    with call.enter(memory.turn("s", goals=["Get to Basel"])) as turn:
+        call(turn.memorize, {"role": "user", "content": "When does the train to Basel leave?"})
+        call(turn.memorize, {"content": "The train to Basel leaves at noon", "type": "fact"})
+        call(turn.memorize, {"content": "Look it up", "type": "plan"})
+        call(turn.track_tool_invocation, "find_trains", {"to": "Basel"}, "noon")
+        call(turn.assemble_context, "When does the train to Basel leave?", budget=500)
+        question = "Which train goes to Basel?"
+        assert _said(proxy, call, turn.assemble_context, question, budget=500) == ["EVALSHA"]
+        memory_of_others = open_memory.in_other_process()
+        call(memory_of_others.semantic.items.add, "The train to Basel leaves at one", type="fact")
+        assert _said(proxy, call, turn.assemble_context, question, budget=500) == ["EVALSHA"]
+
+
+def test_a_message_of_a_turn_is_one_round_trip_and_its_commit_is_the_step_and_the_trace(
+    open_memory: MemoryOpener, call: Call, proxy: Proxy
+) -> None:
+    memory = open_memory()
+    call(memory.turn("s").commit)
+    for number in range(2):
+        turn = memory.turn("s")
+        said = _said(proxy, call, turn.memorize, {"role": "user", "content": f"hello {number}"})
+        # Another turn knows nothing of the scope yet: it looks what there is.
+        assert said == ["EVALSHA"] * 2
+        assert _said(proxy, call, turn.memorize, {"role": "assistant", "content": "hello"}) == ["EVALSHA"]
+        commit = _said(proxy, call, turn.commit)
+    assert commit == ["EVALSHA"] * 2
