@@ -1,5 +1,6 @@
 """`wmem.agents`: who has something in a store, from its register."""
 
+import sqlite3
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -7,12 +8,25 @@ from typing import Any
 import pytest
 
 import wmem
-from tests.conformance.own_journal import DictJournal
+from tests.conformance.own_journal import AsyncDictJournal, DictJournal
 from tests.counting import count_calls
-from wmem import InvalidInputError, NotFoundError, StoreError
+from wmem import CorruptionError, InvalidInputError, NotFoundError, StoreError
+from wmem.journal import Incarnation
+from wmem.journal import Path as ScopePath
 from wmem.journal.memory import MemoryJournal
 from wmem.journal.sqlite import SqliteJournal
 from wmem.testing import Call, MemoryOpener
+
+
+class InterruptedJournal(DictJournal):
+    """Deletes nothing while its store is gone."""
+
+    is_gone = True
+
+    def delete(self, path: ScopePath, incarnation: Incarnation | None, /) -> None:
+        if self.is_gone:
+            raise StoreError("the store is gone")
+        super().delete(path, incarnation)
 
 
 @pytest.fixture
@@ -76,6 +90,39 @@ def test_a_journal_of_ones_own_need_not_list_its_roots() -> None:
             memory.scope("s").entries.set("k", 1)
             memory.scope("t").entries.set("k", 1)
     assert wmem.agents("journal://", client=journal) == ["a", "b"]
+
+
+async def test_a_journal_of_ones_own_need_not_list_its_roots_to_coroutines_either() -> None:
+    for journal in (AsyncDictJournal(), DictJournal()):
+        async with await wmem.aopen("journal://", agent_id="a", client=journal) as memory:
+            await memory.scope("s").entries.set("k", 1)
+        assert await wmem.aagents("journal://", client=journal) == ["a"]
+
+
+def test_a_damaged_register_is_damage_and_no_shorter_list(tmp_path: Path) -> None:
+    url = f"sqlite://{tmp_path}/s.db"
+    for agent_id in ("a", "b"):
+        with wmem.open(url, agent_id=agent_id) as memory:
+            memory.working.entries.set("k", 1)
+    with sqlite3.connect(tmp_path / "s.db") as connection:
+        connection.execute("UPDATE scope SET path = CAST('b without an end' AS BLOB) WHERE number = 2")
+    with pytest.raises(CorruptionError, match="register"):
+        wmem.agents(url)
+
+
+def test_a_scope_whose_disposal_was_interrupted_does_not_exist() -> None:
+    journal = InterruptedJournal()
+    with wmem.open("journal://", agent_id="a", client=journal) as memory:
+        memory.scope("s").entries.set("k", 1)
+        memory.scope("s", "deep").entries.set("k", 1)
+        with pytest.raises(StoreError):
+            memory.scope("s").dispose()
+        journal.is_gone = False
+        assert memory.scope("s").exists() is False
+        with pytest.raises(NotFoundError):
+            memory.scope("s", create=False).entries.get("k")
+        memory.scope("s").entries.set("k", 2)
+        assert memory.scope("s").exists() is True
 
 
 def test_an_agent_costs_the_same_however_many_scopes_it_has(tmp_path: Path) -> None:
