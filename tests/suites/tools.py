@@ -223,6 +223,30 @@ class ToolsSuite(FacetSuite):
         assert agent("remember", text=answer).failed
         assert call(session.items.count) == 1
 
+    def test_b113_a_prompt_holds_once_what_is_recalled_or_remembered_in_it(
+        self, memory: wmem.AgentMemory, call: Call
+    ) -> None:
+        session = memory.scope("s")
+        agent = Agent(session, call)
+        fish = "Ada's dog Biscuit is fond of fish.\nAnd of bones."
+        for number, (tool, arguments) in enumerate(
+            (("remember", {"text": DOG}), ("remember", {"text": fish}), ("recall", {"query": "Ada's dog Biscuit"}))
+        ):
+            function = {"name": tool, "arguments": json.dumps(arguments)}
+            made = {"id": f"c{number}", "type": "function", "function": function}
+            answer = agent(tool, **arguments).text
+            assert ("fish" in answer, "chicken" in answer) == (tool == "recall", tool == "recall")
+            told: list[Mapping[str, Any]] = [
+                {"role": "user", "content": f"The dog Biscuit of Ada, {number}."},
+                {"role": "assistant", "content": None, "tool_calls": [made]},
+                {"role": "tool", "tool_call_id": f"c{number}", "content": answer},
+            ]
+            if tool == "recall":
+                call(session.messages.clear)
+            call(session.messages.append, told)
+            note = call(session.pack, "The dog Biscuit of Ada", budget=2_000).note
+            assert not any(part in note for part in ("chicken", "fish", "bones"))
+
     def test_b113_nor_is_that_something_was_remembered_or_forgotten(self, memory: wmem.AgentMemory, call: Call) -> None:
         session = memory.scope("s")
         agent = Agent(session, call)

@@ -5,6 +5,9 @@ did. It is stored there, as all of a conversation is, but nothing in it is said 
 quoted or summarized, its recalled blocks are left out, and the calls that asked for them or stored a memory.
 """
 
+from collections.abc import Iterator
+
+from wmem.model.message import Message
 from wmem.model.part import ToolCall
 
 OPENING, CLOSING = "<recalled>", "</recalled>"
@@ -29,3 +32,21 @@ def strip_recalled(text: str) -> str:
         said.append(text[at:begin])
         at = end + len(CLOSING)
     return "".join((*said, text[at:])).strip() if at else text
+
+
+def iter_repeated(message: Message) -> Iterator[str]:
+    """The memories that a message repeats whole: what its calls remember, and what recall answered."""
+    for call in message.tool_calls:
+        if call.name == "remember" and is_memory_call(call) and isinstance(text := (call.args or {}).get("text"), str):
+            yield text
+    if message.role in RETELLERS and OPENING in message.text:
+        quoted: list[str] = []
+        for line in message.text.splitlines():
+            begins, goes_on = line.startswith("> ["), line.startswith("> ")
+            if quoted and (begins or not goes_on):
+                yield "\n".join(quoted)
+                quoted = []
+            if begins:
+                quoted = [line.partition("] ")[2]]
+            elif quoted:
+                quoted.append(line.removeprefix("> "))

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from wmem.errors import BudgetError
 from wmem.fork import cached_property
+from wmem.model.recall_marks import iter_repeated
 from wmem.model.results import RecallForm
 from wmem.pack.excerpt import LongMemory
 from wmem.pack.passage import PassageTerms
@@ -272,7 +273,7 @@ class Note:
         return self._message_texts() | requests
 
     def _message_texts(self) -> set[str]:
-        """The normalized texts of the included messages, each made once."""
+        """The normalized texts of the included messages, and of the memories that they repeat, each made once."""
         texts = set()
         for unit, _, rendered in (*self._selection.pinned, *self._selection.selected.values()):
             if rendered.plain is not None:
@@ -280,7 +281,14 @@ class Note:
                 continue
             known = self._texts.get(unit)
             if known is None or known[0] is not rendered:
-                known = rendered, [normalize_text(message_text(message)) for message in rendered.messages]
+                known = (
+                    rendered,
+                    [
+                        normalize_text(text)
+                        for message in rendered.messages
+                        for text in (message_text(message), *iter_repeated(message))
+                    ],
+                )
                 self._texts[unit] = known
             texts.update(known[1])
         return texts
