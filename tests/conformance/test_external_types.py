@@ -196,6 +196,9 @@ def test_what_a_type_raises_is_the_callers() -> None:
         turn = memory.turn("s")
         with pytest.raises(wmem.CapacityError, match="notebook"):
             turn.memorize({"content": "x", "type": "note"}, store="replies")
+        # What is routed there beside other types is stored in those, once.
+        assert list(turn.memorize({"content": "x", "type": "note"}).stored) == ["episodic"]
+        assert memory.types["episodic"].capacity().items == 1
 
 
 def test_a_type_that_cannot_say_what_it_accepts_is_given_nothing_and_stops_nothing(

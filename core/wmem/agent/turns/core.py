@@ -134,7 +134,13 @@ class TurnCore:
             return {CONVERSATION: (yield from self._append(storable))}
         stored: dict[str, Memorized] = {}
         for each in self._find_stores(storable, store):
-            stored[each.name] = yield from self._memorize_in(each, storable)
+            try:
+                stored[each.name] = yield from self._memorize_in(each, storable)
+            except Exception as exc:
+                # What was routed to somebody else's store, too, is stored without it; the reply names the stores.
+                if store != AUTO or not each.is_external or not stored:
+                    raise
+                _log.warning("memory type %s failed: %s", each.name, type(exc).__name__)
         return stored
 
     def _find_stores(self, draft: ItemDraft, store: str) -> Sequence[TypeFlows]:
