@@ -364,6 +364,19 @@ class MemoryTypesSuite(FacetSuite):
         assert call(here.capacity).items == 7
         assert "lighthouse" in call(here.summarize, 200).text
 
+    def test_what_else_a_scope_holds_does_not_crowd_out_what_a_type_remembers(
+        self, memory: wmem.AgentMemory, call: Call
+    ) -> None:
+        session = memory.scope("s")
+        call(session.messages.append, said("user", "The kiln, at last, reaches 980 degrees."))
+        for number in range(220):
+            call(session.items.add, f"kiln {number}", ttl_s=None)
+            call(memory.semantic.entries.set, f"kiln {number}", "kiln kiln")
+        call(memory.types["semantic"].memorize, "The kiln, at last, is cold.")
+        here = memory.types.session("s")
+        assert contents(call(here["conversation"].remember, "kiln")) == ["The kiln, at last, reaches 980 degrees."]
+        assert contents(call(here["semantic"].remember, "kiln")) == ["The kiln, at last, is cold."]
+
     def test_a_turn_of_very_many_messages_is_pointed_to_in_parts(self, memory: wmem.AgentMemory, call: Call) -> None:
         messages = [said("user", "go")] + [said("assistant", f"line {number}") for number in range(600)]
         call(memory.scope("s").messages.append, messages)

@@ -46,6 +46,11 @@ class Filters:
         """Whether the memory type of this name is asked."""
         return self.include is None or name in self.include
 
+    @property
+    def accepts_all(self) -> bool:
+        """Whether every item passes."""
+        return not self.tags and self.task_id is None and self.agent_id is None
+
     def accepts(self, item: MemoryItem) -> bool:
         """Whether an item passes: its task, its agent and its tags."""
         return (

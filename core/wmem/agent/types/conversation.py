@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from wmem.agent.types.draft import ItemDraft
-from wmem.agent.types.flows import LongTermScope, check_ids, check_question, is_important_enough
+from wmem.agent.types.flows import LongTermScope, check_ids, check_question, count_candidates, is_important_enough
 from wmem.agent.types.message_items import to_message_input, to_message_item
 from wmem.agent.types.settings import ConversationSettings
 from wmem.agent.types.turn_pointers import (
@@ -32,7 +32,7 @@ from wmem.model.row import Row
 from wmem.model.row_text import row_text
 from wmem.model.zones import to_zone
 from wmem.policy import Capacity
-from wmem.retrieval.retriever import CANDIDATE_LIMIT, Query, search
+from wmem.retrieval.retriever import Query, search
 from wmem.rules.eviction import Size
 from wmem.rules.routing import find_role
 from wmem.scope.embedding_backfill import embed_query
@@ -89,26 +89,27 @@ class ConversationFlows:
         text, most = check_question(query, filters, limit)
         sessions = yield from self._read_sessions()
         now = self.session.settings.clock()
-        is_open = not (filters.tags or filters.task_id or filters.agent_id)
 
         def accepts(row: Row) -> bool:
             return (
                 row.role is not None
                 and row.visible(now)
-                and (is_open or filters.accepts(to_message_item((), row, now)))
+                and (filters.accepts_all or filters.accepts(to_message_item((), row, now)))
             )
 
         if not text.strip():
-            newest = islice(filter(lambda place: accepts(place[1]), _list_newest(sessions)), most)
+            places = _list_newest(sessions, most if filters.accepts_all else None)
+            newest = islice(filter(lambda place: accepts(place[1]), places), most)
             return [Remembered(to_message_item(path, row, now), 0.0) for path, row in newest]
         replicas, policy = sessions.replicas, self.session.policy
         yield from prepare_index(self.session.engine, replicas)
         vector = None
         if policy.recall_profile.vector:
             vector, _ = yield from embed_query(self.session, replicas, text)
-        limit = max(most, CANDIDATE_LIMIT) if is_open else sum(len(replica.state.rows) for replica in replicas)
+        others = sum(len(replica.state.rows) - len(replica.state.messages) for replica in replicas)
+        candidates = count_candidates(replicas, most, filters, others)
         profile, zone = policy.recall_profile, to_zone(policy.zone)
-        hits = search(replicas, Query(text, now, profile, limit, vector, accepts, zone, all_messages=True))
+        hits = search(replicas, Query(text, now, profile, candidates, vector, accepts, zone, all_messages=True))
         found = islice((hit for hit in hits if sessions.includes(hit.path, hit.row.id)), most)
         return [Remembered(to_message_item(hit.path, hit.row, now), hit.score, hit.parts()) for hit in found]
 
@@ -133,7 +134,8 @@ class ConversationFlows:
         check_count(token_limit, "token_limit", 1)
         sessions = yield from self._read_sessions()
         now = self.session.settings.clock()
-        rows = [row for _, row in islice(_list_newest(sessions), _MESSAGES_TO_SUMMARIZE) if row.visible(now)][::-1]
+        newest = islice(_list_newest(sessions, _MESSAGES_TO_SUMMARIZE), _MESSAGES_TO_SUMMARIZE)
+        rows = [row for _, row in newest if row.visible(now)][::-1]
         counter, analyzer = self.session.settings.counter(), self.session.engine.analyzer
         made = extract([WeightedText(row_text(row), 1.0) for row in rows], token_limit, counter, analyzer)
         return Summary(made.text, made.tokens, tuple(rows[place].id for place in made.source_indices))
@@ -289,12 +291,13 @@ def _open_session(session: Handle, names: Path) -> Handle:
     return Handle(session.engine, session.settings, (session.path[0], *names), policy=None, parent=None)
 
 
-def _list_newest(sessions: _Sessions) -> Iterator[tuple[Path, Row]]:
-    """All messages that are remembered, newest first, each with its scope."""
+def _list_newest(sessions: _Sessions, most: int | None) -> Iterator[tuple[Path, Row]]:
+    """The messages that are remembered, newest first, each with its scope; of each session so many at most."""
 
     def list_session(replica: Replica[Any]) -> list[tuple[Path, Row]]:
+        path = replica.path
         with replica.lock:
-            rows = list(replica.state.newest_messages())
-        return [(replica.path, row) for row in rows if sessions.includes(replica.path, row.id)]
+            rows = (row for row in replica.state.newest_messages() if sessions.includes(path, row.id))
+            return [(path, row) for row in islice(rows, most)]
 
     return merge(*map(list_session, sessions.replicas), key=lambda place: -place[1].created_at)

@@ -2,10 +2,11 @@
 
 from collections.abc import Collection, Sequence
 from itertools import islice
-from typing import Protocol
+from typing import Any, Protocol
 
 from wmem.agent.types.draft import ItemDraft
 from wmem.describe import describe
+from wmem.engine.replica import Replica
 from wmem.errors import InvalidInputError
 from wmem.flow import Flow
 from wmem.model.change import StepAdvanced
@@ -189,13 +190,23 @@ def remember_in(handle: Handle, query: str, filters: Filters, limit: int) -> Flo
     yield from prepare_index(handle.engine, replicas)
     profile = handle.policy.recall_profile
     vector, _ = (yield from embed_query(handle, replicas, text)) if profile.vector else (None, ())
-    # Candidates are chosen before they are filtered: where a filter leaves some out, all must be looked at.
-    is_open = not (filters.tags or filters.task_id or filters.agent_id)
-    candidates = max(most, CANDIDATE_LIMIT) if is_open else len(replica.state.rows)
+    others = len(replica.state.rows) - len(replica.state.items)
+    candidates = count_candidates(replicas, most, filters, others)
     zone = to_zone(handle.policy.zone)
     hits = list(islice(search(replicas, Query(text, now, profile, candidates, vector, accepts, zone)), most))
     with replica.lock:
         return [Remembered(to_current_item(replica.state, hit.row, now), hit.score, hit.parts()) for hit in hits]
+
+
+def count_candidates(replicas: Sequence[Replica[Any]], most: int, filters: Filters, others: int) -> int:
+    """How many candidates a search has to choose: they are chosen before what is not wanted is left out.
+
+    Args:
+        others: How many rows are of another kind than what is remembered.
+    """
+    if filters.accepts_all:
+        return max(most, CANDIDATE_LIMIT) + others
+    return sum(len(replica.state.rows) for replica in replicas)
 
 
 def forget_in(handle: Handle, ids: Sequence[str]) -> Flow[Forgotten]:
