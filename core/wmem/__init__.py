@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from wmem.retrieval.tuning import propose_profile
     from wmem.rules.standing import find_standing_requests
     from wmem.scope import AsyncScope, Scope, ScopeView
+    from wmem.scope.replay import Replay
     from wmem.scope.stats import MemoryStats, ScopeStats
     from wmem.tokens.bpe import TiktokenCounter
     from wmem.tokens.calibration import Calibration, Calibrations
@@ -135,6 +136,7 @@ __all__ = [
     "RecallProfile",
     "RecallUse",
     "Remembered",
+    "Replay",
     "Routed",
     "Scope",
     "ScopeStats",
@@ -218,6 +220,7 @@ _HOMES = {
     "wmem.policy": ("Capacity", "Policy"),
     "wmem.retrieval.tuning": ("propose_profile",),
     "wmem.scope": ("AsyncScope", "Scope", "ScopeView"),
+    "wmem.scope.replay": ("Replay",),
     "wmem.scope.stats": ("MemoryStats", "ScopeStats"),
     "wmem.tokens.calibration": ("Calibration", "Calibrations"),
     "wmem.retrieval.embedder": ("Embedder",),

@@ -72,8 +72,9 @@ class Policy(BaseModel):
         recall: The default scoring profile of recall in a pack. A policy that does not name
             it opens a scope with any profile that is stored, see `Scope.use_profile`.
         trace_s: Seconds for which the trace has a turn; see `AgentMemory.trace`.
-        trace_turns: So many turns the trace has at most; 0 for no trace. Where they take more than a twentieth of
-            the scope's bytes, and than 64 KiB, the oldest go.
+        trace_turns: So many turns the trace has at most; 0 for no trace.
+        trace_share: Share of the scope's bytes that the trace may take, if that is more than 64 KiB: the oldest turns
+            go.
         standing_requests: Whether requests that stand ("from now on answer in French") are recognized in
             messages of the user when they are written, and have their place in every pack.
         find_standing_requests: Recognizes them instead of wmem's own table. It is called with the text of
@@ -117,6 +118,7 @@ class Policy(BaseModel):
     lease_s: float | None = Field(None, gt=0)
     trace_s: float = Field(90 * 24 * _HOUR, gt=0)
     trace_turns: int = Field(10_000, ge=0)
+    trace_share: float = Field(0.05, ge=0, le=1)
     zone: str = "UTC"
     long_term: tuple[tuple[str, ...], ...] = ()
     recall: Scoring = "evidence"

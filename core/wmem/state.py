@@ -47,7 +47,7 @@ DECISIONS_MAX = 1_000
 MERGED_MAX = 1_000  # merged sources that a scope remembers
 TURNS_MAX = 256  # ended turns that a scope remembers, so that none is a second step
 GONE_MAX = 1_000  # removed rows of which a scope remembers place and id
-_TRACE_BYTES = 96  # of a turn in memory, beside its events
+_TRACE_BYTES = 64  # of a turn in memory, beside its events
 _SYSTEM_ROLES = ("system", "developer")
 
 
@@ -398,7 +398,7 @@ class State:
         row = self.rows.get(item_id)
         if row is None:
             return None
-        if place := self._find_place(item_id):
+        if place := self.find_place(item_id):
             self.gone[place] = item_id
             if len(self.gone) > GONE_MAX:
                 del self.gone[next(iter(self.gone))]
@@ -411,14 +411,14 @@ class State:
             feed[item_id] = True
         return row
 
-    def _find_place(self, id: str) -> int:
+    def find_place(self, id: str) -> int:
         """Where a row stands, as in `gone`; 0 for an entry, and for what is not there."""
         return self.messages.get(id) or self.withdrawn.get(id) or -self.items.get(id, 0)
 
     def _find_past_place(self, id: str) -> int:
         """Where a row stands, or stood, as in `gone`; 0 for an entry, and where that is not remembered."""
         gone = reversed(self.gone.items())
-        return self._find_place(id) or self.erased.get(id) or next((place for place, each in gone if each == id), 0)
+        return self.find_place(id) or self.erased.get(id) or next((place for place, each in gone if each == id), 0)
 
     def _touch(self, change: ItemTouched) -> Row | None:
         row = self.rows.get(change.id)
@@ -446,7 +446,7 @@ class State:
 
     def _erase(self, change: Erased) -> None:
         for each in change.ids:
-            place = self._find_place(each)
+            place = self.find_place(each)
             self._drop(each)
             self.gone.pop(place, None)  # remembered for good
             if place and (earlier := self.erased.get(each)):
@@ -596,7 +596,7 @@ class State:
 
     def _list_places(self) -> Places | None:
         """The places to store; None if counting the rows gives them."""
-        messages = _list_gaps(place for id in self.rows if (place := self._find_place(id)) > 0)
+        messages = _list_gaps(place for id in self.rows if (place := self.find_place(id)) > 0)
         items = _list_gaps(self.items.values())
         latest = self._latest_place, self._latest_item_place
         counts = len(self.messages) + len(self.withdrawn), len(self.items)

@@ -61,6 +61,7 @@ from wmem.scope.messages.flows import MessageInput
 from wmem.scope.queue.async_face import AsyncQueue
 from wmem.scope.queue.face import Queue, QueueReads
 from wmem.scope.queue.flows import ForgetMode, SummarySpan
+from wmem.scope.sources import Missing, Reason
 from wmem.state import Decision
 
 __all__ = [
@@ -114,6 +115,7 @@ __all__ = [
     "MessageInput",
     "MessageReads",
     "Messages",
+    "Missing",
     "NoteRole",
     "Opener",
     "Order",
@@ -129,6 +131,7 @@ __all__ = [
     "ProviderProfile",
     "Queue",
     "QueueReads",
+    "Reason",
     "Reasoning",
     "RecallHit",
     "RecallKind",

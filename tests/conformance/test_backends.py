@@ -42,6 +42,7 @@ from tests.suites.pairing import PairingSuite
 from tests.suites.profiles import ProfilesSuite
 from tests.suites.promotion import PromotionSuite
 from tests.suites.queue import QueueSuite
+from tests.suites.receipts import ReceiptsSuite
 from tests.suites.scenarios import ScenarioSuite
 from tests.suites.scopes import ScopesSuite
 from tests.suites.searches import SearchSuite
@@ -201,6 +202,9 @@ class TestQueue(Everywhere, QueueSuite): ...
 
 @pytest.mark.backends(*PLAIN, always=True)
 class TestScenarios(Everywhere, ScenarioSuite): ...
+
+
+class TestReceipts(Everywhere, ReceiptsSuite): ...
 
 
 class TestScopes(Everywhere, ScopesSuite): ...

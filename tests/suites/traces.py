@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -132,7 +133,7 @@ class TracesSuite(FacetSuite):
         memory = open_memory()
         session = memory.scope("s")
         call(session.messages.append, {"role": "user", "content": "Hello"})
-        many = [ForgetTraced(tuple(f"{number:040}" for number in range(500)))]
+        many = [ForgetTraced(tuple(str(uuid4()) for _ in range(1_200)))]  # of 16 bytes, and a byte more
         for number in range(8):
             trace(call, session, f"t{number}", many)
         told = [turn.id for turn in call(memory.traces, "s")]

@@ -15,6 +15,7 @@ from wmem.agent.types.settings import TypeSettings
 from wmem.codec.keyring import KeyRing
 from wmem.errors import NotFoundError
 from wmem.flow import Flow, arun
+from wmem.model.context import Context
 from wmem.model.features import Features
 from wmem.model.filters import Filters
 from wmem.model.history import Cursor, Path
@@ -25,6 +26,8 @@ from wmem.policy import Policy
 from wmem.retrieval.embedder import Embedder
 from wmem.rules.routing import CONVERSATION, EPISODIC, SEMANTIC
 from wmem.scope.async_scope import AsyncScope
+from wmem.scope.messages.flows import MessageInput
+from wmem.scope.replay import Replay
 from wmem.scope.stats import MemoryStats
 from wmem.tokens.counter import Counter
 
@@ -66,6 +69,14 @@ class AsyncAgentMemory(AsyncTurnVerbs, MemoryProperties):
     async def trace(self, turn: str, *, session: str | Sequence[str] | None = None) -> TurnTrace:
         """See `AgentMemory.trace`."""
         return await arun(self._core.trace(turn, session), self._core.ports.aio)
+
+    async def record(self, context: Context, *, turn: str | None = None) -> str:
+        """See `AgentMemory.record`."""
+        return await arun(self._core.record(context, turn), self._core.ports.aio)
+
+    async def replay(self, receipt: str, *, system: str = "", messages: Sequence[MessageInput] | None = None) -> Replay:
+        """See `AgentMemory.replay`."""
+        return await arun(self._core.replay(receipt, system, messages), self._core.ports.aio)
 
     async def traces(self, *session: str) -> list[TurnTrace]:
         """See `AgentMemory.traces`."""

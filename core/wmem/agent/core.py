@@ -30,6 +30,7 @@ from wmem.journal.redis_url import HIDDEN
 from wmem.log import find_logger
 from wmem.model.change import Event, Resynced
 from wmem.model.checks import check_count, check_flag, check_path, check_seconds
+from wmem.model.context import Context
 from wmem.model.features import Features
 from wmem.model.filters import NO_FILTERS, Filters
 from wmem.model.history import ORIGIN, Cursor, Path, is_cache, is_index, is_reserved
@@ -44,9 +45,11 @@ from wmem.scope.erasure import compact_and_purge, log_remaining
 from wmem.scope.handle import Handle, OpenState, Settings
 from wmem.scope.index_store import keep_indexes
 from wmem.scope.items.promotion import long_term_handle
+from wmem.scope.messages.flows import MessageInput
 from wmem.scope.ports import PortPair
+from wmem.scope.replay import Replay, replay
 from wmem.scope.stats import MemoryStats, memory_stats
-from wmem.scope.trace import list_traces, read_trace
+from wmem.scope.trace import list_traces, read_trace, record_pack
 from wmem.scope.vector_store import prune_vectors, vector_store_handle
 from wmem.tokens.counter import Counter, MediaCounter, default_counter
 from wmem.tokens.media import MEDIA_TOKENS
@@ -238,6 +241,23 @@ class AgentCore:
 
     def traces(self, session: tuple[str, ...]) -> Flow[list[TurnTrace]]:
         return list_traces(self.handle((), None), check_path(session))
+
+    def record(self, context: Context, turn: str | None) -> Flow[str]:
+        return record_pack(self._handle_at, context, turn)
+
+    def replay(self, receipt: str, system: str, messages: Sequence[MessageInput] | None) -> Flow[Replay]:
+        return replay(self.handle((), None), receipt, system, messages)
+
+    def _handle_at(self, path: Path) -> Handle:
+        """A handle on the scope that was packed."""
+        if path[0] != self.agent_id:
+            raise InvalidInputError(
+                f"this context is of agent {path[0]!r}, and this is the memory of {self.agent_id!r}"
+            )
+        handle = self.handle((), None)
+        for name in path[1:]:
+            handle = handle.child(name)
+        return handle
 
     def stats(self) -> Flow[MemoryStats]:
         return memory_stats(self.handle((), None))

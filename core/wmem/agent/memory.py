@@ -14,6 +14,7 @@ from wmem.agent.types.settings import TypeSettings
 from wmem.codec.keyring import KeyRing
 from wmem.errors import NotFoundError
 from wmem.flow import Flow, run
+from wmem.model.context import Context
 from wmem.model.features import Features
 from wmem.model.filters import Filters
 from wmem.model.history import Cursor, Path
@@ -23,6 +24,8 @@ from wmem.model.turn import TurnBudget
 from wmem.policy import Policy
 from wmem.retrieval.embedder import Embedder
 from wmem.rules.routing import CONVERSATION, EPISODIC, SEMANTIC
+from wmem.scope.messages.flows import MessageInput
+from wmem.scope.replay import Replay
 from wmem.scope.scope import Scope
 from wmem.scope.stats import MemoryStats
 from wmem.tokens.counter import Counter
@@ -90,6 +93,38 @@ class AgentMemory(TurnVerbs, MemoryProperties):
             NotFoundError: No trace has such a turn. It has those of `Policy.trace_s`.
         """
         return run(self._core.trace(turn, session), self._core.ports.sync)
+
+    def record(self, context: Context, *, turn: str | None = None) -> str:
+        """Append a prompt to the trace of its scope, so that `replay` finds it; turns and adapters do this themselves.
+
+        Args:
+            context: What `Scope.pack` returned.
+            turn: The id of the turn that it is of; a new one without.
+
+        Returns:
+            Its receipt.
+
+        Raises:
+            InvalidInputError: No scope of this agent has packed it.
+        """
+        return run(self._core.record(context, turn), self._core.ports.sync)
+
+    def replay(self, receipt: str, *, system: str = "", messages: Sequence[MessageInput] | None = None) -> Replay:
+        """Render a recorded prompt again from what is stored: the same, to the byte, or what of it is missing.
+
+        Nothing is searched, ranked or counted anew. What was erased, removed or changed since is named, and nothing
+        of the prompt is shown then. What was withdrawn or moved is there.
+
+        Args:
+            receipt: See `Context.receipt`.
+            system: The system text that was passed to the pack: it is not stored.
+            messages: The messages that were passed to it, for those that are not stored as they were sent.
+
+        Raises:
+            InvalidInputError: That is no receipt.
+            NotFoundError: No trace has it: it was not recorded, or is too long ago.
+        """
+        return run(self._core.replay(receipt, system, messages), self._core.ports.sync)
 
     def traces(self, *session: str) -> list[TurnTrace]:
         """What happened in the turns of a session, oldest first; see `trace`."""

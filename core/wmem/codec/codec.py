@@ -41,7 +41,6 @@ P = TypeVar("P")
 
 FORMAT_VERSION = 5
 """Version 1 had no steps, 2 no origins and no leases, 3 no messages that were withdrawn, 4 no traces and no places."""
-_TURN = "turn"  # key of a turn's trace in a record, instead of ``change``: there is one for every few messages
 _CHANGE_BY_NAME = {kind.__name__: kind for kind in CHANGE_TYPES}
 _ROW_FIELDS = frozenset(Row._fields)
 
@@ -199,7 +198,7 @@ class IdentityCodec:
 
     def size(self, payload: object, /) -> int:
         if isinstance(payload, Checkpoint):
-            traces = sum(len(turn.events) + 96 for turn in payload.traces)
+            traces = sum(len(turn.events) + 64 for turn in payload.traces)
             return sum(row.size_bytes for row in payload.rows) + traces + 64
         assert isinstance(payload, tuple)  # see `decode_record`
         total = 64
@@ -308,11 +307,12 @@ def _unframe_json(payload: bytes, location: int, path: Path) -> tuple[Any, bytes
             raise corruption_error(path, "a payload that is foreign")
 
 
-def _encode_change(change: Change, blobs: list[bytes]) -> dict[str, Any]:
+def _encode_change(change: Change, blobs: list[bytes]) -> dict[str, Any] | int:
+    """The change as JSON; of a turn's trace only its size, for there is one for every few messages."""
     if isinstance(change, ItemPut):
         return {"change": "ItemPut", **_encode_row(change.row, blobs)}
     if isinstance(change, TurnTraced):
-        return {_TURN: _encode_turn(change, blobs)}
+        return _encode_turn(change, blobs)
     return {"change": type(change).__name__, **change._asdict()}
 
 
@@ -354,11 +354,11 @@ def _decode_row(stored: dict[str, Any], body: bytes, offset: int) -> tuple[Row, 
     return Row(**fields), offset
 
 
-def _decode_changes(stored: list[dict[str, Any]], body: bytes) -> Iterable[Change]:
+def _decode_changes(stored: list[dict[str, Any] | int], body: bytes) -> Iterable[Change]:
     offset = 0
     for each in stored:
-        if _TURN in each:
-            end = offset + each[_TURN]
+        if isinstance(each, int):
+            end = offset + each
             yield decode_turn(body[offset:end])
             offset = end
             continue

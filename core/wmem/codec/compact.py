@@ -14,9 +14,9 @@ _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12
 _ULID = re.compile(r"(?<![0-9A-Z])[0-7][0-9A-HJKMNP-TV-Z]{25}(?![0-9A-Z])")
 _ULID_CHARS = 26
 _PLAIN, _WITH_ULID, _WITH_UUID = range(3)
-_HALF = struct.Struct("<e")
+_SINGLE = struct.Struct("<f")
 _MORE, _BITS = 0x80, 0x7F  # of a byte of a whole number: whether another follows, and what it holds
-_MOST = 65_504.0  # the largest number that two bytes hold
+_MOST = 3.4e38  # the largest number that four bytes hold
 
 
 class Writer:
@@ -36,11 +36,11 @@ class Writer:
 
     def integer(self, value: int) -> None:
         """Any whole number."""
-        self.number(value << 1 if value >= 0 else (-value << 1) - 1)
+        self.number(to_natural(value))
 
     def real(self, value: float) -> None:
-        """A number to three digits, in two bytes."""
-        self.data += _HALF.pack(max(-_MOST, min(value, _MOST)))
+        """A number to seven digits, in four bytes."""
+        self.data += _SINGLE.pack(max(-_MOST, min(value, _MOST)))
 
     def raw(self, value: bytes) -> None:
         """Bytes with their number."""
@@ -116,13 +116,12 @@ class Reader:
 
     def integer(self) -> int:
         """See `Writer.integer`."""
-        value = self.number()
-        return value >> 1 if not value & 1 else -(value + 1 >> 1)
+        return to_integer(self.number())
 
     def real(self) -> float:
         """See `Writer.real`."""
-        value: float = _HALF.unpack(self.take(_HALF.size))[0]
-        return float(f"{value:.4g}")
+        value: float = _SINGLE.unpack(self.take(_SINGLE.size))[0]
+        return float(f"{value:.7g}")
 
     def raw(self) -> bytes:
         """See `Writer.raw`."""
@@ -150,6 +149,16 @@ class Reader:
         within = _ulid_text(core) if kind == _WITH_ULID else str(UUID(bytes=core))
         before, after = (each.decode("utf-8", "surrogatepass") for each in (around[:split], around[split:]))
         return f"{before}{within}{after}"
+
+
+def to_natural(value: int) -> int:
+    """Any whole number as one from 0: small ones stay small."""
+    return value << 1 if value >= 0 else (-value << 1) - 1
+
+
+def to_integer(value: int) -> int:
+    """See `to_natural`."""
+    return value >> 1 if not value & 1 else -(value + 1 >> 1)
 
 
 def _ulid_bytes(text: str) -> bytes:

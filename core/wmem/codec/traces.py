@@ -1,11 +1,14 @@
 """The trace of a turn in few bytes: its header, and what happened, event by event."""
 
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from wmem.codec.compact import Reader, Writer, ulid_time
 from wmem.model.change import TurnTraced
+from wmem.model.history import Path
 from wmem.model.recall_profile import RecallProfile
+from wmem.model.receipt import DIGEST_BYTES, SCOPE_BYTES, Receipt, scope_digest
 from wmem.model.trace import (
     EvictionTraced,
     ExpiryTraced,
@@ -18,7 +21,10 @@ from wmem.model.trace import (
     TraceEvent,
 )
 
-_MILLISECONDS = 1_000
+_MILLISECONDS, _HUNDREDTHS, _TENTHS = 1_000, 100, 10
+_BOUNDS = (90 * 86_400.0, 10_000, 65_536)
+"""What of a trace stays, unless a change says otherwise: how many seconds, turns and bytes."""
+_TAKEN_OFF = "duplication"
 _PARTS = (
     *("bm25", "near", "session", "vector", "recency", "importance", "duplication", "update", "exchange", "answer"),
     *("result", "x date", "x speaker", "x user", "x when", "x preference", "x density", "age", "priority", "tokens"),
@@ -37,11 +43,13 @@ _NO_PROFILE, _OWN_PROFILE = 0, len(_PROFILES) + 1
 def encode_turn(change: TurnTraced) -> bytes:
     """The change as bytes."""
     writer = Writer()
+    bounds = change.keep_s, change.keep_turns, change.keep_bytes
+    milliseconds = round((change.at - (ulid_time(change.turn_id) or 0.0)) * _MILLISECONDS)
+    writer.integer(milliseconds * 2 + (bounds != _BOUNDS))
+    if bounds != _BOUNDS:
+        for each in bounds:
+            writer.number(round(each))
     writer.id(change.turn_id)
-    writer.integer(round((change.at - (ulid_time(change.turn_id) or 0.0)) * _MILLISECONDS))
-    writer.number(round(change.keep_s))
-    writer.number(change.keep_turns)
-    writer.number(change.keep_bytes)
     return bytes(writer.data) + change.events
 
 
@@ -52,57 +60,149 @@ def decode_turn(data: bytes) -> TurnTraced:
         ValueError: It is none.
     """
     reader = Reader(data)
+    milliseconds, has_bounds = divmod(reader.integer(), 2)
+    bounds: Sequence[float] = [reader.number() for _ in _BOUNDS] if has_bounds else _BOUNDS
     turn_id = reader.id()
-    milliseconds = reader.integer() + round((ulid_time(turn_id) or 0.0) * _MILLISECONDS)
-    keep_s, keep_turns, keep_bytes = (reader.number() for _ in range(3))
-    return TurnTraced(turn_id, milliseconds / _MILLISECONDS, reader.rest(), float(keep_s), keep_turns, keep_bytes)
+    at = (milliseconds + round((ulid_time(turn_id) or 0.0) * _MILLISECONDS)) / _MILLISECONDS
+    return TurnTraced(turn_id, at, reader.rest(), float(bounds[0]), int(bounds[1]), int(bounds[2]))
 
 
 # -- events
 
 
-def encode_events(events: Sequence[TraceEvent]) -> bytes:
-    """What happened, as bytes."""
-    writer = Writer()
+def encode_events(events: Sequence[TraceEvent], path: Path, at: float) -> bytes:
+    """What happened, as bytes: first the digests of the prompts' receipts, as they are, so that they can be found.
+
+    Args:
+        path: The scope of the turn.
+        at: When the turn is told.
+    """
+    body = Writer()
+    packs = [event for event in events if isinstance(event, PackTraced)]
+    budget = 0
     for event in events:
         kind = type(event)
-        writer.number(_KINDS.index(kind))
-        _WRITERS[kind](writer, event)
-    return bytes(writer.data)
+        body.number(_KINDS.index(kind))
+        if isinstance(event, PackTraced):
+            body.integer(round((at - event.at) * _TENTHS))
+            body.integer(event.budget - budget)
+            budget = event.budget
+        _WRITERS[kind](body, event)
+    plain = bytes(body.data)
+    small = _deflate(plain)
+    writer, is_small = Writer(), len(small) < len(plain)
+    _write_receipts(writer, [each.receipt for each in packs], path, more=is_small)
+    return bytes(writer.data) + (small if is_small else plain)
 
 
-def decode_events(data: bytes) -> tuple[TraceEvent, ...]:
-    """See `encode_events`.
+def decode_events(data: bytes, path: Path, at: float) -> tuple[TraceEvent, ...]:
+    """See `encode_events`; what a prompt recalled has no id where its layout tells the place.
 
     Raises:
         ValueError: It is none.
     """
-    reader = Reader(data)
-    events = []
+    head = Reader(data)
+    receipts, is_small = _read_receipts(head, path)
+    left = iter(receipts)
+    reader = Reader(_inflate(head.rest()) if is_small else head.rest())
+    events: list[TraceEvent] = []
+    budget = 0
     while not reader.exhausted:
         kind = reader.number()
         if kind >= len(_KINDS):
             raise ValueError("an event that this version does not know")
-        events.append(_READERS[_KINDS[kind]](reader))
+        if _KINDS[kind] is PackTraced:
+            packed_at = round(at - reader.integer() / _TENTHS, 1)
+            budget += reader.integer()
+            events.append(_read_pack(reader)._replace(receipt=next(left, ""), at=packed_at, budget=budget))
+        else:
+            events.append(_READERS[_KINDS[kind]](reader))
     return tuple(events)
 
 
+def _write_receipts(writer: Writer, texts: Sequence[str], path: Path, *, more: bool) -> None:
+    """The digests of receipts: of one scope mostly; and a flag beside their number."""
+    own = scope_digest(path)
+    receipts = [Receipt.parse(each) if each else None for each in texts]
+    is_alike = all(each is not None and each.scope == own for each in receipts)
+    writer.number(len(receipts) * 4 + (not is_alike) * 2 + more)
+    for each in receipts:
+        if not is_alike:
+            writer.number(each is not None)
+        if each is not None:
+            writer.data += each.digest if is_alike else each.scope + each.digest
+
+
+def _read_receipts(reader: Reader, path: Path) -> tuple[list[str], bool]:
+    count, flags = divmod(reader.number(), 4)
+    own = scope_digest(path)
+    receipts = []
+    for _ in range(count):
+        if flags & 2 and not reader.number():
+            receipts.append("")
+        else:
+            scope = reader.take(SCOPE_BYTES) if flags & 2 else own
+            receipts.append(str(Receipt(scope, reader.take(DIGEST_BYTES))))
+    return receipts, bool(flags & 1)
+
+
+def _deflate(data: bytes) -> bytes:
+    small = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+    return small.compress(data) + small.flush()
+
+
+def _inflate(data: bytes) -> bytes:
+    try:
+        return zlib.decompress(data, -zlib.MAX_WBITS)
+    except zlib.error as exc:
+        raise ValueError("it is not deflated") from exc
+
+
 def _write_pack(writer: Writer, event: PackTraced) -> None:
-    writer.text(event.receipt)
     writer.number(event.tokens)
-    writer.number(event.budget)
     _write_profile(writer, event.scoring)
-    writer.number(len(event.recalled))
-    for each in event.recalled:
-        writer.id(each.id)
-        _write_parts(writer, each.parts)
     writer.raw(event.layout)
+    # Where there is a layout, it tells of those without parts, and of all ids.
+    recalled = [(place, each) for place, each in enumerate(event.recalled) if each.parts or not event.layout]
+    names = list(dict.fromkeys(tuple(each.parts) for _, each in recalled))
+    writer.number(len(names))
+    for each in names:
+        _write_names(writer, each)
+    if names:
+        writer.number(len(recalled))
+    behind = 0
+    for place, one in recalled:
+        writer.number((place - behind) * len(names) + names.index(tuple(one.parts)))
+        behind = place + 1
+        if not event.layout:
+            writer.id(one.id)
+        for value in one.parts.values():
+            writer.number(round(abs(value) * _HUNDREDTHS))
 
 
 def _read_pack(reader: Reader) -> PackTraced:
-    receipt, tokens, budget, scoring = reader.text(), reader.number(), reader.number(), _read_profile(reader)
-    recalled = tuple(RecallTraced(reader.id(), _read_parts(reader)) for _ in range(reader.number()))
-    return PackTraced(receipt, tokens, budget, recalled, scoring, reader.raw())
+    tokens, scoring, layout = reader.number(), _read_profile(reader), reader.raw()
+    names = [_read_names(reader) for _ in range(reader.number())]
+    recalled: list[RecallTraced] = []
+    for _ in range(reader.number() if names else 0):
+        away, kind = divmod(reader.number(), len(names))
+        recalled += [RecallTraced("")] * away
+        id = "" if layout else reader.id()
+        parts = {name: sign * reader.number() / _HUNDREDTHS for name, sign in names[kind]}
+        recalled.append(RecallTraced(id, parts))
+    return PackTraced("", 0.0, tokens, 0, tuple(recalled), scoring, layout)
+
+
+def _write_names(writer: Writer, names: Sequence[str]) -> None:
+    writer.number(len(names))
+    for name in names:
+        writer.word(name, _PARTS)
+
+
+def _read_names(reader: Reader) -> list[tuple[str, float]]:
+    """Names of parts, and whether these are taken off."""
+    names = [reader.word(_PARTS) for _ in range(reader.number())]
+    return [(name, -1.0 if name == _TAKEN_OFF else 1.0) for name in names]
 
 
 def _write_profile(writer: Writer, profile: RecallProfile | None) -> None:
@@ -125,14 +225,13 @@ def _read_profile(reader: Reader) -> RecallProfile | None:
 
 
 def _write_parts(writer: Writer, parts: Mapping[str, float]) -> None:
-    writer.number(len(parts))
-    for name, value in parts.items():
-        writer.word(name, _PARTS)
+    _write_names(writer, tuple(parts))
+    for value in parts.values():
         writer.real(value)
 
 
 def _read_parts(reader: Reader) -> dict[str, float]:
-    return {reader.word(_PARTS): reader.real() for _ in range(reader.number())}
+    return {name: reader.real() for name, _ in _read_names(reader)}
 
 
 def _write_ids(writer: Writer, ids: Sequence[str]) -> None:

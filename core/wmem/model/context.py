@@ -2,7 +2,7 @@
 
 import importlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from wmem.describe import describe
@@ -10,6 +10,7 @@ from wmem.errors import InvalidInputError, MissingExtraError
 from wmem.model.alternation import alternate
 from wmem.model.message import Message
 from wmem.model.prompt import Prompt
+from wmem.model.receipt import Sealed
 from wmem.model.results import RecallUse, UnitReport
 
 if TYPE_CHECKING:
@@ -83,6 +84,21 @@ class Context(Prompt):
         """The prompt as LlamaIndex chat messages; needs the extra ``llamaindex``."""
         return list(_import_adapter("llamaindex").to_llamaindex(list(self.prompt())))
 
+    @property
+    def receipt(self) -> str:
+        """A few characters that name this prompt, and hold nothing of it: `AgentMemory.replay` renders it again.
+
+        For that it must be recorded: by a turn, an adapter, or `AgentMemory.record`. "" for a prompt that no scope has
+        packed.
+        """
+        sealed = unseal(self)
+        return "" if sealed is None else sealed.receipt
+
+    def __getstate__(self) -> list[Any]:
+        """All fields, with the receipt made: a copy knows nothing of what it is made from."""
+        _ = self.receipt
+        return [getattr(self, each.name) for each in fields(self)]
+
     def explain(self, *, all: bool = False) -> Explanation:  # `all` is the word users look for
         """Report why each unit is included, truncated or dropped.
 
@@ -144,6 +160,11 @@ class Context(Prompt):
         from wmem.display.terminal import to_rich
 
         return to_rich(self)
+
+
+def unseal(context: Context) -> Sealed | None:
+    """A prompt's receipt and what its trace tells; None for a prompt that no scope has packed."""
+    return None if context._seal is None else context._seal.of(context)  # noqa: SLF001  # of this module
 
 
 def _unit_label(unit: UnitReport) -> str:

@@ -1,10 +1,11 @@
 """`Prompt`: a packed prompt as data; `Context` is what users hold."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from wmem.model.message import Message
+from wmem.model.receipt import LazySeal
 from wmem.model.results import UnitReport
 
 Roles: TypeAlias = Literal["free", "alternate"]
@@ -55,5 +56,7 @@ class Prompt:
     """Whether messages were changed for the provider: they are not all as they are stored."""
     warnings: tuple[str, ...] = ()
     all_dropped: Sequence[UnitReport] | None = None
+    _seal: LazySeal | None = field(default=None, repr=False, compare=False)
+    """Makes the receipt; None for a prompt that no scope has packed."""
     scope: str = ""
     """Id of the scope that was packed."""

@@ -18,7 +18,8 @@ class RecallTraced(NamedTuple):
 
     Attributes:
         id: "" if the memory is gone, and its id is not known any more.
-        parts: What its score was made of, to three digits.
+        parts: What its score was made of, in hundredths; of a prompt with more than ten such memories for about ten of
+            them, from the best to the least, else nothing.
     """
 
     id: str
@@ -30,6 +31,7 @@ class PackTraced(NamedTuple):
 
     Attributes:
         receipt: See `Context.receipt`.
+        at: When, UTC epoch seconds.
         tokens: Of the prompt.
         recalled: What its note quotes of what recall found.
         scoring: The coefficients by which it was ranked; None without a query, or if this version of wmem has
@@ -38,6 +40,7 @@ class PackTraced(NamedTuple):
     """
 
     receipt: str
+    at: float
     tokens: int
     budget: int
     recalled: tuple[RecallTraced, ...] = ()
@@ -128,4 +131,4 @@ class TurnTrace(NamedTuple):
         if listed is None or not all(isinstance(each, str) for each in listed):
             raise InvalidInputError(f"ids must be several texts, got {describe(ids)}")
         used = frozenset(listed)
-        return [RecallUse(each.parts, each.id in used) for pack in self.packs for each in pack.recalled]
+        return [RecallUse(each.parts, each.id in used) for pack in self.packs for each in pack.recalled if each.parts]

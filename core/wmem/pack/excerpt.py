@@ -5,6 +5,7 @@ from datetime import UTC, tzinfo
 from wmem.fork import cached_property
 from wmem.model.message import Message
 from wmem.pack.passage import LongText, PassageTerms, passage
+from wmem.pack.ranges import cut_mark
 from wmem.pack.render import NoteEntry, format_day, quote_block, speaker_in_front
 from wmem.pack.request import Candidate, Quote
 from wmem.pack.truncation import truncate_text
@@ -28,7 +29,7 @@ class LongMemory:
         self._is_plain = is_plain_text(message)
         self._speaker = speaker_in_front(candidate, message)
         self._day = format_day(candidate.at, zone)
-        self._last: tuple[tuple[int, int, int], Quote, int] | None = None
+        self._last: tuple[tuple[int, int, int], Quote, int, str | None] | None = None
 
     @property
     def characters(self) -> int:
@@ -53,13 +54,14 @@ class LongMemory:
         last = self._last
         if last is None or last[0] != wanted:
             last = self._last = wanted, *self._quote(candidate.tokens, max_tokens, terms)
-        _, quote, tokens_cut = last
-        return NoteEntry(candidate, quote, tokens_cut, "recalled")
+        _, quote, tokens_cut, excerpt = last
+        return NoteEntry(candidate, quote, tokens_cut, "recalled", excerpt=excerpt)
 
-    def _quote(self, size: int, max_tokens: int, terms: PassageTerms | None) -> tuple[Quote, int]:
-        """A quote, and how many tokens it leaves out of so many."""
+    def _quote(self, size: int, max_tokens: int, terms: PassageTerms | None) -> tuple[Quote, int, str | None]:
+        """A quote, how many tokens it leaves out of so many, and what it says of the text if that is not all."""
         whole, tokens_cut = self._text, 0
         text, count = whole.text, whole.count
+        excerpt: str | None = None
         if not self._is_plain and len(text) <= _MAX_CHARS_PER_TOKEN * max_tokens:
             size = whole.tokens  # in words it takes less: a picture its name only
         if size > max_tokens:
@@ -68,6 +70,6 @@ class LongMemory:
             else:
                 head, tail, tokens = truncate_text(text, max_tokens, count)
             tokens_cut = max(0, size - tokens)
-            text = f"{head} [… {tokens_cut} tokens left out …] {tail}".rstrip()
+            text = excerpt = f"{head} {cut_mark(tokens_cut)} {tail}".rstrip()
         block, normal = quote_block(f"{self._speaker}{text}"), self._normal_form
-        return Quote(self._day, block, normal, count(f"{block}\n"), gist_of_plain(normal)), tokens_cut
+        return Quote(self._day, block, normal, count(f"{block}\n"), gist_of_plain(normal)), tokens_cut, excerpt

@@ -6,7 +6,9 @@ from functools import partial
 from typing import NamedTuple
 
 from wmem.model._reasoning import is_signed
+from wmem.model.layout import Cut
 from wmem.model.message import Message
+from wmem.model.part import ToolCall
 from wmem.pack.request import Candidate, Orphans, Rendered
 from wmem.pack.truncation import allocate_tokens, mark_tokens, min_tokens, truncate_message
 from wmem.pack.units import Unit
@@ -42,10 +44,11 @@ _TRUNCATED_ROLES = tuple(each.role for each in _TRUNCATIONS)
 
 
 class _Sent(NamedTuple):
-    """A message as it is sent, and its tokens."""
+    """A message as it is sent, its tokens, and how it was cut."""
 
     message: Message
     tokens: int
+    cut: Cut | None = None
 
 
 class MessageLoader:
@@ -89,8 +92,7 @@ class MessageLoader:
         calls = tuple(call for call in message.tool_calls if call.id not in unit.missing)
         if not calls and not _has_words(message):
             return unit
-        # The framework's own JSON still holds the calls.
-        spoken = message.model_copy(update={"tool_calls": calls, "native": None})
+        spoken = with_calls(message, calls)
         head = unit.head._replace(
             calls=spoken.answers, tokens=message_tokens(spoken, self.count), load=partial(_identity, spoken)
         )
@@ -177,12 +179,12 @@ class MessageLoader:
         sent: dict[str, _Sent] = {}
         most: dict[str | None, int] = {}
         for member in reversed(members):
-            message, tokens = self.load(member), member.tokens
-            if (limit := limits[member.id]) < tokens:
+            each = _Sent(self.load(member), member.tokens)
+            if (limit := limits[member.id]) < each.tokens:
                 limit = max(min(limit, most.get(member.role, limit)), min(limit, self._min_tokens(member)))
-                message, tokens = truncate_message(message, tokens, limit, self.count)
-                most[member.role] = tokens
-            sent[member.id] = _Sent(message, tokens)
+                each = _Sent(*truncate_message(each.message, each.tokens, limit, self.count))
+                most[member.role] = each.tokens
+            sent[member.id] = each
         return sent
 
     def _join(self, unit: Unit, sent: Sequence[_Sent]) -> Rendered:
@@ -194,7 +196,10 @@ class MessageLoader:
             if each.message is not self.load(member)
         ]
         return Rendered(
-            (*(each.message for each in sent), *made_up), tokens + self.cost(unit) - unit.tokens, sum(shorter)
+            (*(each.message for each in sent), *made_up),
+            tokens + self.cost(unit) - unit.tokens,
+            sum(shorter),
+            cuts=tuple(each.cut for each in sent),
         )
 
     def _min_tokens(self, candidate: Candidate, *, marked: bool = False) -> int:
@@ -208,9 +213,20 @@ class MessageLoader:
 
     def _make_interrupted_result(self, call: str) -> tuple[Message, int]:
         if call not in self._interrupted_results:
-            message = Message.recall("tool", _INTERRUPTED_TEXT, tool_call_id=call)
+            message = to_interrupted_result(call)
             self._interrupted_results[call] = message, message_tokens(message, self.count)
         return self._interrupted_results[call]
+
+
+def to_interrupted_result(call: str) -> Message:
+    """A message that answers a call as interrupted."""
+    return Message.recall("tool", _INTERRUPTED_TEXT, tool_call_id=call)
+
+
+def with_calls(message: Message, calls: Sequence[ToolCall]) -> Message:
+    """The message with these of its calls alone."""
+    # The framework's own JSON still holds the others.
+    return message.model_copy(update={"tool_calls": tuple(calls), "native": None})
 
 
 def _has_words(message: Message) -> bool:

@@ -3,19 +3,23 @@
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from functools import partial
 from itertools import chain, islice, takewhile
-from operator import is_, itemgetter
+from operator import itemgetter
 
 from wmem.errors import BudgetError
 from wmem.model.alternation import SYSTEM_ROLES
 from wmem.model.checks import check_count
 from wmem.model.context import Context
 from wmem.model.message import Message
+from wmem.model.receipt import LazySeal
 from wmem.model.sendable import to_sendable
+from wmem.pack.assembly import assemble, join_note
 from wmem.pack.attachments import warn_of_attachments
 from wmem.pack.budget_errors import list_sizes, suggest_ways
 from wmem.pack.contents import fill
 from wmem.pack.flight import LOOK_BACK
+from wmem.pack.layout import PackedPrompt
 from wmem.pack.loader import MessageLoader
 from wmem.pack.provider_order import (
     count_leading_system,
@@ -23,10 +27,7 @@ from wmem.pack.provider_order import (
     group_by_turn,
     is_blank,
     is_plain,
-    newest_user_position,
-    place_system_text,
     reminder_tokens,
-    to_provider_messages,
 )
 from wmem.pack.reasoning import SentReasoning, resolve_reasoning
 from wmem.pack.render import NoteEntry, render_note
@@ -215,22 +216,20 @@ class _Packer:
         request, options = self.request, self.options
         entries = selection.all_note_entries
         quotes = render_note(entries, request.zone) if entries else ""
-        note = "\n".join(filter(None, (selection.standing_section, quotes)))
+        note = join_note(selection.standing_section, quotes)
         ordered = self._order_units(selection)
         rules = options.rules
         sent = [each.rendered for each in ordered]
-        rendered = list(chain.from_iterable([each.messages for each in sent]))
-        plain = all(each.plain is not None or all(map(is_plain, each.messages)) for each in sent)
-        shown = rendered if plain else place_system_text(rules, rendered)
-        first = not options.stable or (options.note_role == "system" and rules.system_in_front)
-        messages = to_provider_messages(
+        left_out = self._leaves_out_earlier(ordered)
+        messages, shown, note_before, is_fitted = assemble(
             rules,
-            shown,
-            plain=plain,
-            follows_user=bool(note) and first and options.note_role == "user",
-            left_out=self._leaves_out_earlier(ordered),
+            list(chain.from_iterable([each.messages for each in sent])),
+            plain=all(each.plain is not None or all(map(is_plain, each.messages)) for each in sent),
+            has_note=bool(note),
+            note_role=options.note_role,
+            stable=options.stable,
+            left_out=left_out,
         )
-        is_fitted = len(messages) != len(rendered) or not all(map(is_, messages, rendered))
         # What comes first was priced as a reminder as well, for the budget might have reached further back.
         leading = count_leading_system(shown) if rules.system_in_front else 0
         unframed = leading * reminder_tokens(request.count) if leading else 0
@@ -242,8 +241,9 @@ class _Packer:
             - unframed,
         }
         report = build_report(request, selection, ordered, self.excluded)
+        seal = request.seal
         return Context(
-            messages=tuple(messages),
+            messages=messages,
             note=note,
             system=options.system,
             tokens=sum(sizes.values()),
@@ -252,7 +252,7 @@ class _Packer:
             truncated=report.truncated,
             dropped=report.dropped,
             sizes=sizes,
-            note_before=count_leading_system(messages) if first else newest_user_position(messages),
+            note_before=note_before,
             note_role=options.note_role,
             roles=options.roles,
             is_fitted=report.blocks_changed or is_fitted,
@@ -263,6 +263,7 @@ class _Packer:
                 *request.warnings,
             ),
             all_dropped=report.all_dropped,
+            _seal=None if seal is None else LazySeal(partial(seal, PackedPrompt(selection, ordered, left_out))),
             scope=request.scope,
         )
 

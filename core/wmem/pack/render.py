@@ -47,6 +47,8 @@ class NoteEntry(NamedTuple):
         tokens_cut: How many of its tokens are left out.
         rule: Why it is included.
         times: How many memories say nearly the same.
+        excerpt: What it says of its text; None if it is whole.
+        superseded: Whether it says that a newer memory says otherwise.
     """
 
     candidate: Candidate
@@ -54,6 +56,8 @@ class NoteEntry(NamedTuple):
     tokens_cut: int
     rule: str
     times: int = 1
+    excerpt: str | None = None
+    superseded: bool = False
 
     @property
     def tokens(self) -> int:
@@ -108,7 +112,7 @@ def render_note(entries: Iterable[NoteEntry], zone: tzinfo = UTC) -> str:
     """The text of a note: one group a day, in the order of time and, within an instant, of the journal."""
     lines = [OPENING, _INTRODUCTION.format(zone_name(zone))]
     day = None
-    for each in sorted(entries, key=_sort_key):
+    for each in sorted(entries, key=note_order):
         if each.quote.day != day:
             day = each.quote.day
             lines.append(f"## {day}")
@@ -131,7 +135,8 @@ def render_requests(requests: Iterable[tuple[float, str]], zone: tzinfo = UTC) -
     return "\n".join((*lines, CLOSING))
 
 
-def _sort_key(entry: NoteEntry) -> tuple[bool, bool, float, int]:
+def note_order(entry: NoteEntry) -> tuple[bool, bool, float, int]:
+    """What the entries of a note are sorted by."""
     candidate, day = entry.candidate, entry.quote.day
     return day != SUMMARY_HEADING, day == _UNDATED, candidate.at, candidate.place
 
@@ -171,7 +176,8 @@ def speaker_in_front(candidate: Candidate, message: Message) -> str:
 def mark_superseded(entry: NoteEntry, count: Counter) -> NoteEntry:
     """An entry whose last line says that a newer memory says otherwise."""
     block = f"{entry.quote.block} {SUPERSEDED}"
-    return entry._replace(quote=entry.quote._replace(block=block, tokens=count(f"{block}\n")))
+    quote = entry.quote._replace(block=block, tokens=count(f"{block}\n"))
+    return entry._replace(quote=quote, superseded=True)
 
 
 def quote_block(text: str) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from wmem.model.part import Role
+from wmem.pack.ranges import times_mark
 from wmem.pack.render import NoteEntry
 from wmem.tokens.counter import Counter
 
@@ -51,7 +52,7 @@ def repeat_entry(entry: NoteEntry, times: int, count: Counter) -> NoteEntry:
 
 def tell_times(text: str, times: int) -> str:
     """A text that stands for so many of nearly the same; one that is alone stays as it is."""
-    return text if times == 1 else f"{text} [{times} times]"
+    return text if times == 1 else f"{text} {times_mark(times)}"
 
 
 def _key(entry: NoteEntry) -> tuple[Role | None, str]:

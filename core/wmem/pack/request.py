@@ -11,6 +11,7 @@ from wmem.errors import InvalidInputError
 from wmem.fork import cached_property
 from wmem.model.checks import check_count, check_flag, check_fraction
 from wmem.model.context import ProviderProfile
+from wmem.model.layout import Cut
 from wmem.model.message import Message
 from wmem.model.part import Role
 from wmem.model.prompt import Roles
@@ -22,7 +23,10 @@ from wmem.pack.wording import normalize_text
 from wmem.tokens.counter import Counter
 
 if TYPE_CHECKING:
+    from wmem.model.context import Context
+    from wmem.model.receipt import Sealed
     from wmem.pack.excerpt import LongMemory
+    from wmem.pack.layout import PackedPrompt
 
 Orphans: TypeAlias = Literal["drop", "synthesize"]
 NoteRole: TypeAlias = Literal["user", "system"]
@@ -51,12 +55,14 @@ class Rendered(NamedTuple):
 
     Attributes:
         plain: The text, if it is one plain message and whole, see `Candidate.plain`.
+        cuts: How those were cut that were, in the order of the messages; none if all are whole.
     """
 
     messages: tuple[Message, ...]
     tokens: int
     tokens_cut: int = 0
     plain: PlainText | None = None
+    cuts: tuple[Cut | None, ...] = ()
 
 
 class Candidate(NamedTuple):
@@ -143,19 +149,15 @@ class QuoteStore(Protocol):
 
     def get(self, candidate: Candidate, /) -> Quote | None:
         """The candidate's quote, or None if unknown."""
-        ...
 
     def put(self, candidate: Candidate, quote: Quote, /) -> None:
         """Store the candidate's quote."""
-        ...
 
     def get_long(self, candidate: Candidate, /) -> "LongMemory | None":
         """What the excerpts of a long candidate are made of, or None if unknown."""
-        ...
 
     def put_long(self, candidate: Candidate, memory: "LongMemory", /) -> None:
         """Store what the excerpts of a long candidate are made of."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,6 +241,7 @@ class PackRequest:
         changed_blocks: The messages whose blocks were changed for the provider, and for each the kinds that were left
             out; complete as far as candidates were read.
         warnings: What went wrong before, for the context to tell.
+        seal: Makes the receipt of a prompt from what it was made of; None for prompts without one.
         scope: Id of the scope that is packed.
     """
 
@@ -262,4 +265,5 @@ class PackRequest:
     zone: tzinfo = UTC
     changed_blocks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    seal: "Callable[[PackedPrompt, Context], Sealed] | None" = None
     scope: str = ""

@@ -20,6 +20,7 @@ from wmem.pack.repeats import tell_times
 from wmem.pack.request import Candidate, Quote
 from wmem.pack.wording import message_text, normalize_text
 from wmem.rules.nearness import gist
+from wmem.tokens.counter import Counter
 
 MAX_COVERED_MESSAGES = 256
 """Messages a summary covers at most: the newest of those left out."""
@@ -37,6 +38,9 @@ class ExtractiveSummary(NamedTuple):
     sources: tuple[str, ...]
     messages_covered: int
     """How many of the newest messages left out were read for it."""
+    text: str
+    candidates: tuple[Candidate, ...]
+    """Those messages that are its sources."""
 
 
 def summarize(
@@ -79,18 +83,19 @@ def summarize(
         for sentence in split_sentences(text):
             same = statements.setdefault((speaker, gist(sentence)), _Statement(f"{speaker}: {sentence}"))
             same.add(candidate.id, weight)
-    room = limit - pricer.price(_summary_entry("", pricer).quote, ())
+    room = limit - pricer.price(summary_entry("", pricer.count).quote, ())
     while room > 0:
         extracted = extract_sentences(
             [each.to_weighted_text() for each in statements.values()], room, pricer.count, analyzer
         )
         if not extracted.text:
             return None
-        entry = _summary_entry(extracted.text, pricer)
+        entry = summary_entry(extracted.text, pricer.count)
         if (over := pricer.price(entry.quote, ()) - limit) <= 0:
             said = list(statements.values())
             sources = dict.fromkeys(id for index in extracted.source_indices for id in said[index].sources)
-            return ExtractiveSummary(entry, tuple(sources), len(covered))
+            quoted = tuple(each for each in covered if each.id in sources)
+            return ExtractiveSummary(entry, tuple(sources), len(covered), extracted.text, quoted)
         room = min(room, extracted.tokens) - over
     return None
 
@@ -113,11 +118,12 @@ class _Statement:
         return WeightedText(tell_times(self.text, self.times), self.weight)
 
 
-def _summary_entry(text: str, pricer: NotePricer) -> NoteEntry:
+def summary_entry(text: str, count: Counter) -> NoteEntry:
+    """A summary as an entry of the note."""
     block = quote_block(text)
     return NoteEntry(
         candidate=Candidate(id="", role=None, tokens=0, at=0.0, load=partial(Message.of, "user", text)),
-        quote=Quote(SUMMARY_HEADING, block, normalize_text(text), pricer.count(block) + 1),
+        quote=Quote(SUMMARY_HEADING, block, normalize_text(text), count(block) + 1),
         tokens_cut=0,
         rule="summary",
     )

@@ -1,8 +1,10 @@
 """Truncate the middle of a message, and divide the room among several."""
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from wmem.graphemes import cut_after, cut_before
+from wmem.model.layout import Cut
 from wmem.model.message import Message
 from wmem.model.part import Part
 from wmem.tokens.counter import Counter, message_tokens, part_tokens
@@ -13,6 +15,15 @@ _TEXT_KINDS = ("text", "refusal")
 _MIN_CONTENT_TOKENS = 16  # tokens of content that make a truncated message worth including
 _MARK = "[…]"
 """All that is left of a message for which even the marker is too long."""
+_MARKED = Cut(0, 0, -1)
+
+
+class Truncated(NamedTuple):
+    """A message that was cut, its tokens, and how it was cut."""
+
+    message: Message
+    tokens: int
+    cut: Cut
 
 
 def truncate_text(text: str, tokens: int, count: Counter) -> tuple[str, str, int]:
@@ -57,42 +68,71 @@ def _tokens_with_text(message: Message, tokens: int, text: str, more: int, count
     return min(tokens, message_tokens(message.model_copy(update={"parts": (Part(text=text),)}), count) + more)
 
 
-def truncate_message(message: Message, tokens: int, room: int, count: Counter) -> tuple[Message, int]:
-    """Cut the middle out of a message so that it costs at most `room` tokens; returns it and its cost.
+def truncate_message(message: Message, tokens: int, room: int, count: Counter) -> Truncated:
+    """Cut the middle out of a message so that it costs at most `room` tokens.
 
     The text keeps its beginning and its end; other parts stay, in their order, while they take
     no more than half of the room. A marker says how many tokens were cut; where it is too long, a mark is
     all that stays. `tokens` is the cost of the whole message. The result exceeds `room` only when `room` is
     below `mark_tokens`.
     """
-    text = "\n".join(part.text for part in message.parts if part.text and part.kind in _TEXT_KINDS)
-    others = [part for part in message.parts if part.kind not in _TEXT_KINDS]
+    text, others = _cut_text(message), _list_others(message)
     media = _fit_parts(others, room // 2, count)
-    lost = tuple(dict.fromkeys(part.kind for part in others if part not in media))
-    frame = message_tokens(message.model_copy(update={"parts": media}), count)
+    fitting = tuple(others[number] for number in media)
+    lost = _list_lost(others, media)
+    frame = message_tokens(message.model_copy(update={"parts": fitting}), count)
     wanted = max(0, room - frame - count(_text_with_marker("", "", tokens, lost)))
     while True:
         head, tail, tokens_kept = truncate_text(text, wanted, count)
         whole = not lost and len(head) + len(tail) >= len(text)
-        shown = text if whole else _text_with_marker(head, tail, max(1, tokens - frame - tokens_kept), lost)
-        # The framework's own JSON still holds the full text.
-        truncated = message.model_copy(update={"parts": (Part(text=shown), *media), "native": None})
+        left_out = 0 if whole else max(1, tokens - frame - tokens_kept)
+        cut = Cut(len(head), len(tail), left_out, media)
+        truncated = cut_message(message, cut)
         cost = message_tokens(truncated, count)
         if cost <= room:
-            return truncated, cost
+            return Truncated(truncated, cost, cut)
         if not wanted:
-            marked = message.model_copy(update={"parts": (Part(text=_MARK),), "native": None})
-            return marked, message_tokens(marked, count)
+            marked = cut_message(message, _MARKED)
+            return Truncated(marked, message_tokens(marked, count), _MARKED)
         wanted = max(0, wanted - max(1, cost - room))
 
 
-def _fit_parts(parts: Sequence[Part], room: int, count: Counter) -> tuple[Part, ...]:
-    """The parts, in their order, but for those that exceed what the others leave of the room."""
-    fitting: list[Part] = []
-    for part in parts:
+def cut_message(message: Message, cut: Cut) -> Message:
+    """The message, cut like this; what is beyond its text, or is none of its parts, is left out."""
+    text, others = _cut_text(message), _list_others(message)
+    media = tuple(others[number] for number in cut.media if number < len(others))
+    if cut.tokens < 0:
+        shown = _MARK
+    elif not cut.tokens:
+        shown = text
+    else:
+        tail = text[max(0, len(text) - cut.tail) :]
+        shown = _text_with_marker(text[: cut.head], tail, cut.tokens, _list_lost(others, cut.media))
+    # The framework's own JSON still holds the full text.
+    return message.model_copy(update={"parts": (Part(text=shown), *media), "native": None})
+
+
+def _cut_text(message: Message) -> str:
+    return "\n".join(part.text for part in message.parts if part.text and part.kind in _TEXT_KINDS)
+
+
+def _list_others(message: Message) -> list[Part]:
+    return [part for part in message.parts if part.kind not in _TEXT_KINDS]
+
+
+def _list_lost(others: Sequence[Part], media: Sequence[int]) -> tuple[str, ...]:
+    """The kinds of the parts of which none that is equal stays."""
+    stay = [others[number] for number in media if number < len(others)]
+    return tuple(dict.fromkeys(part.kind for part in others if part not in stay))
+
+
+def _fit_parts(parts: Sequence[Part], room: int, count: Counter) -> tuple[int, ...]:
+    """The numbers of the parts that fit, but for those that exceed what the others leave of the room."""
+    fitting: list[int] = []
+    for number, part in enumerate(parts):
         tokens = part_tokens(part, count)
         if tokens <= room:
-            fitting.append(part)
+            fitting.append(number)
             room -= tokens
     return tuple(fitting)
 

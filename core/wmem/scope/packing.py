@@ -12,7 +12,6 @@ from wmem.engine.replica import Replica
 from wmem.errors import InvalidInputError
 from wmem.flow import Flow
 from wmem.model.alternation import SYSTEM_ROLES
-from wmem.model.call_ids import to_call_record, with_call_ids
 from wmem.model.context import Context
 from wmem.model.history import Path, to_scope_id
 from wmem.model.ids import parse_promoted_id
@@ -20,7 +19,6 @@ from wmem.model.item import to_message
 from wmem.model.message import Message, parse_messages
 from wmem.model.recall_profile import RecallProfile, Scoring
 from wmem.model.row import Row
-from wmem.model.row_text import row_text
 from wmem.model.sendable import ESCAPED_SURROGATE, to_sendable
 from wmem.model.standing import PREFERENCE, StandingRequest
 from wmem.model.zones import to_zone, zone_name
@@ -45,7 +43,7 @@ from wmem.scope.assembly import PLAIN, Assembly
 from wmem.scope.embedding_backfill import embed_query
 from wmem.scope.handle import Handle
 from wmem.scope.index_store import prepare_index
-from wmem.scope.messages.flows import MessageInput, pair_with_stored, to_row
+from wmem.scope.messages.flows import MessageInput, pair_live, to_row
 from wmem.scope.messages.standing import find_requests
 from wmem.scope.pack_cache import (
     DecodedMessage,
@@ -56,6 +54,8 @@ from wmem.scope.pack_cache import (
     list_standing_rows,
     to_sendable_requests,
 )
+from wmem.scope.replay import seal_prompt
+from wmem.scope.sources import LiveMessage, decode_row
 from wmem.state import State
 from wmem.tokens.counter import (
     MESSAGE_OVERHEAD,
@@ -172,6 +172,7 @@ def pack_scope(
             changed_blocks=unlike,
             warnings=(*warnings, *assembly.warnings, *_warn_of_damage(replicas)),
             scope=handle.id,
+            seal=partial(seal_prompt, replicas, live.by_id, now, weighing if query and query.strip() else None),
         )
     )
     own.use_derived(DecodedMessages, partial(DecodedMessages.replace, messages=factory.decoded))
@@ -426,7 +427,7 @@ class _CandidateFactory:
         known = self.decoded.get(row.id)
         if known is not None and known.row is row and known.is_intact:
             return known.message
-        message = _decode(row)
+        message = decode_row(row)
         self.decoded[row.id] = DecodedMessage.of(row, message, self._parts_name)
         return message
 
@@ -468,22 +469,8 @@ def _to_candidate(
     )
 
 
-def _decode(row: Row) -> Message:
-    message = to_message(row) if row.role is not None else Message.of("user", row_text(row), id=row.id)
-    return to_sendable(message) if ESCAPED_SURROGATE in row.content else message
-
-
 def _identity(message: Message) -> Message:
     return message
-
-
-def _pair_live(live: Sequence[Message], replica: Replica[Any]) -> list[Message]:
-    """The framework's messages, each tool result with the call it answers, as the store has paired it."""
-    if all(message.role != "tool" for message in live):
-        return list(live)
-    with replica.lock:
-        pairing = pair_with_stored([*map(to_call_record, live)], [message.id for message in live], replica.state)
-    return with_call_ids(live, pairing)
 
 
 def _is_restated(row: Row, message: Message) -> bool:
@@ -521,11 +508,13 @@ class _LiveMessages:
         self._current_turn: dict[str, Candidate] = {}  # the current turn, oldest first
         self._standing: list[tuple[Candidate, Sequence[StandingRequest]]] = []  # of what is not stored like this
         self._restated: set[str] = set()  # ids of stored messages whose requests are in `_standing`
+        self.by_id: dict[str, LiveMessage] = {}
+        """All of them, by the ids of their candidates."""
         self.more_messages = self.more_tokens = 0
         """How many messages, and tokens of them, the prompt may have beyond the stored ones."""
         self._turn: str | None = None  # the current turn, if the message that began it is stored
         counter = handle.settings.counter()
-        live = _pair_live(to_sendable(parse_messages(messages)), replica)
+        live = pair_live(to_sendable(parse_messages(messages)), replica)
         begun = max((at for at, message in enumerate(live) if message.role == "user"), default=len(live))
         if any(message.id == leading for message in live):
             leading = None  # the list says where what is not stored belongs
@@ -548,6 +537,7 @@ class _LiveMessages:
             candidate = _to_live_candidate(row, message, counter, fitter)
             if stored:
                 self.overrides[row.id] = candidate
+            self.by_id[row.id] = LiveMessage(at, candidate.load(), requests or ())
             if requests:
                 self._standing.append((candidate, requests))
             begins = begins and message.role in SYSTEM_ROLES

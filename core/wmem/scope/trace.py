@@ -3,28 +3,36 @@
 A turn is one record, appended on no condition. The trace goes with its scope; nobody hears of it unless asked to.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
+from wmem.codec.layouts import decode_layout
 from wmem.codec.traces import decode_events, encode_events
 from wmem.engine.replica import Replica
-from wmem.errors import CorruptionError, NotFoundError
+from wmem.errors import CorruptionError, InvalidInputError, NotFoundError
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
 from wmem.model.change import TurnTraced
 from wmem.model.checks import check_id
+from wmem.model.context import Context, unseal
 from wmem.model.history import TRACE_SCOPE, Path, is_trace, to_scope_id
-from wmem.model.trace import TraceEvent, TurnTrace
+from wmem.model.ids import new_ulid
+from wmem.model.layout import RECALLED, Layout
+from wmem.model.receipt import Sealed
+from wmem.model.trace import PackTraced, RecallTraced, TraceEvent, TurnTrace
 from wmem.policy import Policy
 from wmem.scope.handle import Handle
+from wmem.scope.sources import RowLoader
 
 _LEAST_BYTES = 64 * 1024  # that a trace may take of any scope: before, no journal is compacted
-_SHARE = 20  # a trace takes no more than a twentieth of the scope's bytes
+_POLICY = Policy(name="trace")
+_ROW_BYTES = 128  # of a row in memory that it does not take in a journal
 
 
 def trace_handle(handle: Handle) -> Handle:
     """A handle on the trace of a scope, bound to what this process knows of it."""
-    settings = replace(handle.settings, policy=Policy.entries())
+    settings = replace(handle.settings, policy=_POLICY)
     traced = Handle(handle.engine, settings, (*handle.path, TRACE_SCOPE), policy=None, parent=handle)
     known = handle.engine.replicas.get(traced.path)
     if known is not None and known.incarnation is not None and not (known.torn or known.state.disposed):
@@ -47,14 +55,15 @@ def append_trace(handle: Handle, turn_id: str, events: Sequence[TraceEvent], now
 
 def to_change(handle: Handle, turn_id: str, events: Sequence[TraceEvent], now: float) -> TurnTraced:
     """What happened in a turn as the change that tells it."""
-    policy, used = handle.policy, handle.engine.replica(handle.path).state.bytes
+    policy, state = handle.policy, handle.engine.replica(handle.path).state
+    stored = max(0, state.bytes - _ROW_BYTES * len(state.rows))
     return TurnTraced(
         check_id(turn_id),
         round(now, 3),
-        encode_events(events),
+        encode_events(events, handle.path, round(now, 3)),
         policy.trace_s,
         policy.trace_turns,
-        max(_LEAST_BYTES, used // _SHARE),
+        max(_LEAST_BYTES, int(stored * policy.trace_share)),
     )
 
 
@@ -65,24 +74,50 @@ def read_trace(root: Handle, turn_id: str, session: Sequence[str] | None) -> Flo
     for replica in replicas:
         records = _list_records(replica, turn_id)
         if records:
-            return TurnTrace(turn_id, replica.path[:-1], records[-1].at, _decode(replica.path, records))
+            return (yield from _to_trace(root, replica.path[:-1], records))
     raise NotFoundError(f"no trace has a turn {turn_id!r}: it was not committed, or is too long ago")
 
 
 def list_traces(root: Handle, session: Sequence[str]) -> Flow[list[TurnTrace]]:
     """What happened in the turns of a scope, oldest first; see `AgentMemory.traces`."""
     turns: dict[str, list[TurnTraced]] = {}
+    traces = []
     for replica in (yield from _read_replicas(root, session)):
         for each in _list_records(replica, None):
             turns.setdefault(each.turn_id, []).append(each)
-        return [
-            TurnTrace(id, replica.path[:-1], records[-1].at, _decode(replica.path, records))
-            for id, records in turns.items()
-        ]
-    return []
+        for records in turns.values():
+            traces.append((yield from _to_trace(root, replica.path[:-1], records)))  # noqa: PERF401  # no comprehension can yield from
+    return traces
 
 
-def _read_replicas(root: Handle, session: Sequence[str] | None) -> Flow[list[Replica[object]]]:
+def trace_pack(context: Context) -> PackTraced:
+    """A pack as its trace tells it.
+
+    Raises:
+        InvalidInputError: No scope has packed this context, or it is a copy.
+    """
+    return _unseal(context).event
+
+
+def record_pack(handle_of: Callable[[Path], Handle], context: Context, turn_id: str | None) -> Flow[str]:
+    """Append a pack to the trace of its scope; see `AgentMemory.record`."""
+    sealed = _unseal(context)
+    handle = handle_of(sealed.path)
+    now = handle.settings.clock()
+    yield from append_trace(handle, new_ulid(now) if turn_id is None else turn_id, [sealed.event], now)
+    return sealed.receipt
+
+
+def _unseal(context: Context) -> Sealed:
+    if not isinstance(context, Context):
+        raise InvalidInputError(f"expected what Scope.pack returned, not {type(context).__name__!r}")
+    sealed = unseal(context)
+    if sealed is None:
+        raise InvalidInputError("this context has no receipt: no scope has packed it")
+    return sealed
+
+
+def _read_replicas(root: Handle, session: Sequence[str] | None) -> Flow[list[Replica[Any]]]:
     """The traces of all scopes of an agent, or of one, caught up."""
     root.check_usable()
     if session is None:
@@ -92,16 +127,41 @@ def _read_replicas(root: Handle, session: Sequence[str] | None) -> Flow[list[Rep
     return list((yield from root.engine.sync(paths))) if paths else []
 
 
-def _list_records(replica: Replica[object], turn_id: str | None) -> list[TurnTraced]:
+def _list_records(replica: Replica[Any], turn_id: str | None) -> list[TurnTraced]:
     with replica.lock:
         if replica.state.disposed:
             return []
         return [each for each in replica.state.traces if turn_id is None or each.turn_id == turn_id]
 
 
-def _decode(path: Path, records: Iterable[TurnTraced]) -> tuple[TraceEvent, ...]:
+def _to_trace(root: Handle, path: Path, records: Sequence[TurnTraced]) -> Flow[TurnTrace]:
+    """What records tell of a turn in a scope, with the ids of what was recalled."""
+    fault = ""
     try:
-        return tuple(event for each in records for event in decode_events(each.events))
+        events = [event for each in records for event in decode_events(each.events, path, each.at)]
+        layouts = [
+            decode_layout(each.layout) if isinstance(each, PackTraced) and each.layout else None for each in events
+        ]
     except (ValueError, LookupError) as exc:
         fault = type(exc).__name__
-    raise CorruptionError(f"the trace of scope {to_scope_id(path[:-1])!r} reads as none: {fault}")
+    if fault:
+        raise CorruptionError(f"the trace of scope {to_scope_id(path)!r} reads as none: {fault}")
+    others = {(path[0], *scope.path) for layout in layouts if layout is not None for scope in layout.scopes}
+    paths = [path, *others]
+    replicas = dict(zip(paths, (yield from root.engine.sync(paths)), strict=True)) if any(layouts) else {}
+    told = tuple(
+        event if layout is None or not isinstance(event, PackTraced) else _with_ids(event, layout, path, replicas)
+        for event, layout in zip(events, layouts, strict=True)
+    )
+    return TurnTrace(records[-1].turn_id, path, records[-1].at, told)
+
+
+def _with_ids(event: PackTraced, layout: Layout, path: Path, replicas: Mapping[Path, Replica[Any]]) -> PackTraced:
+    """A pack with the ids of what was recalled, as far as they are known."""
+    refs = [quote.ref for quote in layout.quotes if quote.rule == RECALLED]
+    loader = RowLoader(layout, path, replicas, (), event.at)
+    loader.find(refs)
+    parts = {place: each.parts for place, each in enumerate(event.recalled)}
+    return event._replace(
+        recalled=tuple(RecallTraced(loader.ids.get(ref, ""), parts.get(place, {})) for place, ref in enumerate(refs))
+    )

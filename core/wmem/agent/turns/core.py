@@ -34,7 +34,7 @@ from wmem.scope.assembly import ReadContext, TurnAssembly
 from wmem.scope.messages import flows as message_flows
 from wmem.scope.packing import pack_scope
 from wmem.scope.queue.flows import end_turn
-from wmem.scope.trace import append_trace
+from wmem.scope.trace import append_trace, trace_pack
 from wmem.tokens.counter import Counter as TokenCounter
 
 AUTO = "auto"
@@ -226,6 +226,7 @@ class TurnCore:
                 raise
             raise TurnBudgetError(f"{budget} tokens are left of the turn's budget: {exc}") from exc
         self.meter.count(context.tokens)
+        self.events.append(trace_pack(context))
         others = {(name, each.item.id): each.item for name, items in found.items() for each in items}
         now = self.handle.settings.clock()
         return Assembled(context, partial(_list_quoted, context, assembly, others, now))

@@ -6,9 +6,10 @@ from itertools import islice
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
+from wmem.engine.replica import Replica
 from wmem.errors import InvalidInputError, NotFoundError
 from wmem.flow import Flow
-from wmem.model.call_ids import Pairing, pair_records
+from wmem.model.call_ids import Pairing, pair_records, to_call_record, with_call_ids
 from wmem.model.change import Change, Cleared, ItemPut, ItemRemoved, MessagesRestored, MessagesWithdrawn
 from wmem.model.checks import check_id, check_new_names
 from wmem.model.ids import new_ulid
@@ -175,6 +176,15 @@ def pair_with_stored(records: Sequence[CallRecord], ids: Sequence[str | None], s
     before = [state.rows.get(id) if id is not None else None for id in ids]
     stored_ids = [row.calls[0] if row is not None and row.role == "tool" and row.calls else None for row in before]
     return pair_records(records, to_call_records(_list_before(ids, state)), stored_ids)
+
+
+def pair_live(live: Sequence[Message], replica: Replica[Any]) -> list[Message]:
+    """A framework's messages, each tool result with the call it answers, as the store has paired it."""
+    if all(message.role != "tool" for message in live):
+        return list(live)
+    with replica.lock:
+        pairing = pair_with_stored([*map(to_call_record, live)], [message.id for message in live], replica.state)
+    return with_call_ids(live, pairing)
 
 
 class _PairedRows(NamedTuple):

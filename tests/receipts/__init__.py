@@ -1,0 +1,1 @@
+"""Sessions and packs of many shapes, whose receipts are replayed later."""
