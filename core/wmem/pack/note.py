@@ -274,10 +274,10 @@ class Note:
 
     def _message_texts(self) -> set[str]:
         """The normalized texts of the included messages, and of the memories that they repeat, each made once."""
-        texts = set()
-        for unit, _, rendered in (*self._selection.pinned, *self._selection.selected.values()):
+        sent = (*self._selection.pinned, *self._selection.selected.values())
+        texts = {each.rendered.plain.normal_form for each in sent if each.rendered.plain is not None}
+        for unit, _, rendered in sent:
             if rendered.plain is not None:
-                texts.add(rendered.plain.normal_form)
                 continue
             known = self._texts.get(unit)
             if known is None or known[0] is not rendered:

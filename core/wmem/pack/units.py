@@ -88,9 +88,11 @@ class ConversationReader:
         while True:
             yield from islice(units, at, None)  # also those that are formed meanwhile
             at = len(units)
-            while len(units) == at:
-                if not next(steps, False):
-                    return
+            for _ in steps:
+                if len(units) > at:
+                    break
+            else:
+                return
 
     def advance(self) -> bool:
         """Read one more message; False at the end or at the limit."""
