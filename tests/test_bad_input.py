@@ -206,6 +206,23 @@ CASES: Cases = {
         wmem.InvalidInputError,
     ),
     "items.add source": (lambda s, bad: s.items.add("x", source=bad), ["mars", 3], wmem.InvalidInputError),
+    "items.add id": (
+        lambda s, bad: s.items.add("x", id=bad),
+        [*(each for each in IDS if each is not None), "memory_promoted_a_1", "x" * 1_025],
+        wmem.InvalidInputError,
+    ),
+    "items.add id of other content": (
+        lambda s, _: s.items.add("quite other words", id=s.one),
+        [None],
+        wmem.InvalidInputError,
+    ),
+    "items.all limit": (lambda s, bad: s.items.all(limit=bad), LIMITS, wmem.InvalidInputError),
+    "items.all after": (
+        lambda s, bad: s.items.all(after=bad),
+        [each for each in IDS if each is not None],
+        wmem.InvalidInputError,
+    ),
+    "items.all after absent": (lambda s, bad: s.items.all(after=bad), ["absent"], wmem.NotFoundError),
     "items.get id": (lambda s, bad: s.items.get(bad), IDS, wmem.InvalidInputError),
     "items.exists id": (lambda s, bad: s.items.exists(bad), IDS, wmem.InvalidInputError),
     "items.fetch id": (lambda s, bad: s.items.fetch(bad), IDS, wmem.InvalidInputError),
@@ -319,6 +336,13 @@ CASES: Cases = {
     "messages.append": (lambda s, bad: s.messages.append(bad), SAID, wmem.InvalidInputError),
     "messages.replace": (lambda s, bad: s.messages.replace(bad), SAID, wmem.InvalidInputError),
     "messages.all limit": (lambda s, bad: s.messages.all(bad), LIMITS, wmem.InvalidInputError),
+    "messages.all before": (
+        lambda s, bad: s.messages.all(before=bad),
+        [each for each in IDS if each is not None],
+        wmem.InvalidInputError,
+    ),
+    "messages.all before absent": (lambda s, bad: s.messages.all(before=bad), ["absent"], wmem.NotFoundError),
+    "child create": (lambda s, bad: s.child("c", create=bad), FLAGS, wmem.InvalidInputError),
     "messages.get id": (lambda s, bad: s.messages.get(bad), IDS, wmem.InvalidInputError),
     "messages.remove id": (lambda s, bad: s.messages.remove(bad), IDS, wmem.InvalidInputError),
     "child name": (lambda s, bad: s.child(bad), [*BLANKS, "~trace", "~"], wmem.InvalidInputError),
@@ -435,7 +459,7 @@ def _opened(mode: str, *url: Any, **options: Any) -> object:
     return wmem.open(*url, **options) if mode == "sync" else asyncio.run(wmem.aopen(*url, **options))
 
 
-@pytest.mark.parametrize("field", SET_BY_WMEM)
+@pytest.mark.parametrize("field", SET_BY_WMEM[1:])
 def test_a_field_that_only_wmem_sets_is_named_when_it_is_refused(field: str) -> None:
     fields: dict[str, Any] = {field: None}
     with wmem.open("memory://", agent_id="agent") as memory:
@@ -466,7 +490,10 @@ def test_an_agent_without_a_proper_name_is_refused(agent_id: object, mode: str) 
 
 @pytest.mark.parametrize(
     "options",
-    [{"policy": "session"}, {"policy": {}}, {"counter": 3}, {"counter": len}, {"clock": 0.0}, {"clock": "now"}],
+    [
+        *({"policy": "session"}, {"policy": {}}, {"counter": 3}, {"counter": len}, {"clock": 0.0}, {"clock": "now"}),
+        *({"features": "core"}, {"create": None}),
+    ],
     ids=repr,
 )
 def test_options_of_the_wrong_kind_are_refused_when_opening(options: dict[str, Any]) -> None:
