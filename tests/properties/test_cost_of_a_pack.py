@@ -12,6 +12,7 @@ import wmem
 from tests.counting import count_calls
 from tests.matrix import examples
 from wmem.model.message import Message
+from wmem.model.recall_marks import CLOSING, OPENING
 from wmem.pack.render import render_note
 from wmem.tokens.bpe import TiktokenCounter
 from wmem.tokens.counter import message_tokens
@@ -182,3 +183,16 @@ def test_a_pack_enters_few_functions_for_each_memory_that_it_finds() -> None:
             session.pack(each, budget=1_024)
         calls = [count_calls(lambda: session.pack(each, budget=1_024)) for each in asked[4:]]  # noqa: B023  # called at once
     assert statistics.median(calls) < 5_900
+
+
+def test_an_answer_that_repeats_a_memory_does_so_in_every_pack() -> None:
+    with wmem.open("memory://", agent_id="agent") as memory:
+        session = memory.scope("s")
+        session.items.add("The kettle of Ada is red.")
+        session.messages.append({"role": "user", "content": "What of the kettle?"})
+        told = f"{OPENING}\n> [i1] The kettle of Ada is red.\n{CLOSING}"
+        session.messages.append({"role": "assistant", "content": told})
+        session.messages.append([{"role": "user", "content": f"Word {at} of tea."} for at in range(4)])
+        notes = [session.pack("Which kettle is red?", budget=400).note for _ in range(3)]
+    assert notes[0] == notes[1] == notes[2]
+    assert "kettle" not in notes[0]

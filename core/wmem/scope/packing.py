@@ -17,6 +17,7 @@ from wmem.model.history import Path, to_scope_id
 from wmem.model.ids import parse_promoted_id
 from wmem.model.item import to_message
 from wmem.model.message import Message, parse_messages
+from wmem.model.recall_marks import OPENING
 from wmem.model.recall_profile import RecallProfile, Scoring
 from wmem.model.row import Row
 from wmem.model.sendable import ESCAPED_SURROGATE, to_sendable
@@ -436,7 +437,8 @@ class _CandidateFactory:
         row, message = decoded.row, decoded.message
         cost = self._cost_of_row(row) or message_cost(message, self._counter)
         plain = None
-        if is_plain(message) and not message.recalled:
+        # What repeats memories is more than its text: it is looked at each time.
+        if is_plain(message) and not message.recalled and OPENING not in message.text:
             plain = Rendered((message,), cost.tokens, plain=PlainText(message.text))
         candidate = _to_candidate(row, cost, partial(_identity, message), plain=plain)
         self.decoded[row.id] = decoded._replace(candidate=candidate)
