@@ -274,6 +274,27 @@ class TurnSuite(FacetSuite):
             with pytest.raises(InvalidInputError, match="mandate"):
                 call(turn.assemble_context, "hi", 100, mandates=bad)
 
+    def test_a_template_stands_around_the_note_within_the_budget(self, memory: wmem.AgentMemory, call: Call) -> None:
+        turn = memory.turn("s")
+        for number in range(40):
+            call(turn.memorize, {"content": f"cat {number} sleeps in the attic", "type": "fact"})
+        template = "What you know:\n{memories}\nSay {so} if it helps."
+        context = call(turn.assemble_context, "Which cat sleeps?", 200, template=template)
+        note = context.context.note
+        assert context.messages[0].text == template.replace("{memories}", note)
+        assert context.messages[0].recalled
+        assert context.context.tokens < context.tokens <= 200
+        assert context.tokens >= wmem.EstimateCounter()(context.messages[0].text)
+        assert sum(context.sources.values()) == context.tokens
+        plain = call(
+            memory.turn("other").assemble_context, "Anything?", 200, Filters(include=["working"]), template=template
+        )
+        assert plain.messages == ()
+        refused: list[Any] = ["none", "{memories} {memories}", 3]
+        for bad in refused:
+            with pytest.raises(InvalidInputError, match="template"):
+                call(turn.assemble_context, "x", 200, template=bad)
+
     # -- the budget
 
     @pytest.mark.parametrize("bad", [{"tokens": -1}, {"events": 1.5}, {"seconds": 0}, {"seconds": "1"}], ids=repr)

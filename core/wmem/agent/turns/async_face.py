@@ -8,7 +8,7 @@ from typing import Any, Self, TypeVar
 from wmem.agent.turns.contexts import Assembled
 from wmem.agent.turns.core import AUTO, TurnCore
 from wmem.agent.turns.drafts import Memorizable
-from wmem.agent.turns.prompts import ContextOptions
+from wmem.agent.turns.prompts import NO_TEMPLATE, ContextOptions
 from wmem.flow import Flow, arun
 from wmem.model.context import ProviderProfile
 from wmem.model.filters import Filters
@@ -56,6 +56,7 @@ class AsyncTurnVerbs:
         scoring: Scoring | None = None,
         pools: Mapping[str, int] | None = None,
         zone: tzinfo | str | None = None,
+        template: str = NO_TEMPLATE,
     ) -> Assembled:
         """See `TurnVerbs.assemble_context`."""
         options = ContextOptions(
@@ -69,6 +70,7 @@ class AsyncTurnVerbs:
             scoring=scoring,
             pools=pools,
             zone=zone,
+            template=template,
         )
         return await self._drive(self._find_turn(begins=True).assemble(prompt, filters, options))
 

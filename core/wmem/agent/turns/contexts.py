@@ -35,15 +35,28 @@ class Quoted(NamedTuple):
     sources: Mapping[str, int]
 
 
+class Frame(NamedTuple):
+    """What a template puts before and behind a note, and how many tokens it adds at most."""
+
+    texts: tuple[str, str]
+    tokens: int
+
+
+NO_FRAME = Frame(("", ""), 0)
+
+
 class Assembled:
     """A prompt that fits its budget, what it quotes of memory, and where that is from.
 
     Attributes:
-        context: The prompt as `Scope.pack` makes it.
+        context: The prompt as `Scope.pack` makes it, without the template.
+        tokens: Tokens of the prompt.
     """
 
-    def __init__(self, context: Context, list_quoted: Callable[[], Quoted]) -> None:
+    def __init__(self, context: Context, list_quoted: Callable[[], Quoted], frame: Frame = NO_FRAME) -> None:
         self.context = context
+        self.tokens = context.tokens + (frame.tokens if context.note else 0)
+        self._frame = frame
         self._list_quoted: Callable[[], Quoted] | None = list_quoted
 
     @cached_property
@@ -53,8 +66,8 @@ class Assembled:
         quoted, self._list_quoted = self._list_quoted(), None
         return quoted
 
-    def __reduce__(self) -> tuple[type["Assembled"], tuple[Context, Callable[[], Quoted]]]:
-        return Assembled, (self.context, partial(_identity, self._content))
+    def __reduce__(self) -> tuple[type["Assembled"], tuple[Context, Callable[[], Quoted], Frame]]:
+        return Assembled, (self.context, partial(_identity, self._content), self._frame)
 
     @property
     def items(self) -> tuple[AssembledItem, ...]:
@@ -74,12 +87,13 @@ class Assembled:
     @cached_property
     def messages(self) -> tuple[Message, ...]:
         """All messages in the order they are sent, with system text and note."""
-        return tuple(self.context.prompt())
+        return tuple(map(self._put_into_template, self.context.prompt()))
 
-    @property
-    def tokens(self) -> int:
-        """Tokens of the prompt."""
-        return self.context.tokens
+    def _put_into_template(self, message: Message) -> Message:
+        if self._frame is NO_FRAME or not message.recalled or message.text != self.context.note:
+            return message
+        before, after = self._frame.texts
+        return Message.recall(message.role, f"{before}{message.text}{after}")
 
     @property
     def explanation(self) -> Explanation:
@@ -88,7 +102,7 @@ class Assembled:
 
     def to_openai(self) -> list[dict[str, object]]:
         """The prompt as dictionaries in OpenAI's chat form."""
-        return self.context.to_openai()
+        return [message.to_openai() for message in self.messages]
 
     def __str__(self) -> str:
         return self.text

@@ -6,10 +6,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, Self
 
-from wmem.agent.turns.contexts import Assembled, AssembledItem, Quoted
+from wmem.agent.turns.contexts import NO_FRAME, Assembled, AssembledItem, Frame, Quoted
 from wmem.agent.turns.drafts import Memorizable, draft_tool_call, to_storable
 from wmem.agent.turns.meter import Meter
-from wmem.agent.turns.prompts import ContextOptions
+from wmem.agent.turns.prompts import NO_TEMPLATE, ContextOptions
 from wmem.agent.types.draft import ItemDraft
 from wmem.agent.types.flows import TypeFlows
 from wmem.agent.types.registry import BoundTypes
@@ -191,12 +191,13 @@ class TurnCore:
         wanted = _check_filters(filters, self.settings.default_filters)
         sizes = options.size_pools({each.name: each.pool for each in self.types.all()})
         asked = options.to_pack_options(options.budget)  # checks them
+        counter = self.handle.settings.counter()
+        template = options.count_template(counter)
         budget = self.meter.limit_tokens(asked.budget)
         question = prompt if prompt.strip() else "; ".join(self.settings.goals)
         found, warnings = yield from self._ask_others(question, wanted, sizes)
         if budget < asked.budget:
             warnings.append(f"{budget} of {asked.budget} tokens were left of the turn's budget")
-        counter = self.handle.settings.counter()
         assembly = TurnAssembly(
             ReadContext(
                 goals=tuple(self.settings.goals),
@@ -213,7 +214,7 @@ class TurnCore:
             context = yield from pack_scope(
                 self.handle,
                 question,
-                replace(asked, budget=budget),
+                replace(asked, budget=max(budget - template, 1)),
                 messages=options.messages,
                 inherit=True,
                 long_term=True,
@@ -225,11 +226,15 @@ class TurnCore:
             if budget == asked.budget:
                 raise
             raise TurnBudgetError(f"{budget} tokens are left of the turn's budget: {exc}") from exc
-        self.meter.count(context.tokens)
         self.events.append(trace_pack(context))
         others = {(name, each.item.id): each.item for name, items in found.items() for each in items}
         now = self.handle.settings.clock()
-        return Assembled(context, partial(_list_quoted, context, assembly, others, now))
+        before, _, after = options.template.partition(NO_TEMPLATE)
+        frame = Frame((before, after), template) if template else NO_FRAME
+        tokens = context.tokens + (template if context.note else 0)
+        made = Assembled(context, partial(_list_quoted, context, tokens, assembly, others, now), frame)
+        self.meter.count(made.tokens)
+        return made
 
     def _ask_others(
         self, question: str, filters: Filters, pools: Mapping[str, int]
@@ -357,7 +362,7 @@ def _to_row(item: MemoryItem, counter: TokenCounter) -> Row:
 
 
 def _list_quoted(
-    context: Context, assembly: TurnAssembly, others: Mapping[tuple[str, str], MemoryItem], now: float
+    context: Context, tokens: int, assembly: TurnAssembly, others: Mapping[tuple[str, str], MemoryItem], now: float
 ) -> Quoted:
     items: list[AssembledItem] = []
     sources: Counter[str] = Counter()
@@ -369,5 +374,5 @@ def _list_quoted(
         if hit is not None:
             item = others.get((source, hit.row.id)) or to_item(hit.row, importance_of(hit.row, now))
             items.append(AssembledItem(item, source, unit.tokens, unit.score, unit.parts))
-    sources[""] = context.tokens - sources.total()
+    sources[""] = tokens - sources.total()
     return Quoted(tuple(items), dict(sources))

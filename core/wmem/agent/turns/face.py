@@ -7,7 +7,7 @@ from typing import Any, Self, TypeVar
 from wmem.agent.turns.contexts import Assembled
 from wmem.agent.turns.core import AUTO, TurnCore
 from wmem.agent.turns.drafts import Memorizable
-from wmem.agent.turns.prompts import ContextOptions
+from wmem.agent.turns.prompts import NO_TEMPLATE, ContextOptions
 from wmem.flow import Flow, run
 from wmem.model.context import ProviderProfile
 from wmem.model.filters import Filters
@@ -67,9 +67,11 @@ class TurnVerbs:
         scoring: Scoring | None = None,
         pools: Mapping[str, int] | None = None,
         zone: tzinfo | str | None = None,
+        template: str = NO_TEMPLATE,
     ) -> Assembled:
         """The prompt that serves a request best within a budget, from all memory types; see `Scope.pack`.
 
+        The request itself is in it if it was memorized, as the newest message of the user.
         Beside the prompt it looks for what the goals, the last plan and the newest items of working memory say, with
         less weight; dates, speakers and intent are read from the prompt alone. The newest items of working memory are
         in it whatever the prompt is, if they fit, and what repeats one of them is left out.
@@ -87,6 +89,7 @@ class TurnVerbs:
             scoring: How to rank, by name or as coefficients; ``balanced`` has those of the memory system document.
             pools: By memory type, how many candidates it gives at most; by default what the type says.
             zone: In which days are told and read.
+            template: What stands around the note, which goes where it says ``{memories}``.
 
         Raises:
             TurnBudgetError: Nothing is left of the turn's budget.
@@ -104,6 +107,7 @@ class TurnVerbs:
             scoring=scoring,
             pools=pools,
             zone=zone,
+            template=template,
         )
         return self._drive(self._find_turn(begins=True).assemble(prompt, filters, options))
 

@@ -13,6 +13,11 @@ from wmem.model.recall_profile import Scoring
 from wmem.model.sendable import to_sendable
 from wmem.pack.request import PackOptions
 from wmem.scope.messages.flows import MessageInput
+from wmem.tokens.counter import Counter
+
+NO_TEMPLATE = "{memories}"
+"""Where a template has the note; alone it changes nothing."""
+_JOINTS = 2  # tokens that two joints of texts may add
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +34,17 @@ class ContextOptions:
     scoring: Scoring | None = None
     pools: Mapping[str, int] | None = None
     zone: tzinfo | str | None = None
+    template: str = NO_TEMPLATE
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.template, str) or self.template.count(NO_TEMPLATE) != 1:
+            raise InvalidInputError(f"a template has {NO_TEMPLATE} in it once, got {describe(self.template)}")
+
+    def count_template(self, count: Counter) -> int:
+        """Tokens that the template adds to a note at most."""
+        if self.template == NO_TEMPLATE:
+            return 0
+        return sum(map(count, self.template.split(NO_TEMPLATE))) + _JOINTS
 
     def to_pack_options(self, budget: int) -> PackOptions:
         """The same for a pack, within another budget."""
