@@ -95,7 +95,7 @@ def make_row(part: EpisodePart, thread_id: str | None) -> Row:
 
 @given(
     parts=PARTS,
-    threads=st.lists(st.sampled_from([None, "a", "b"]), min_size=30, max_size=30),
+    threads=st.lists(st.sampled_from([None, "a", 'b"é\n']), min_size=30, max_size=30),
     limits=LIMITS,
 )
 def test_items_stored_one_by_one_are_grouped_as_the_rule_says(

@@ -71,6 +71,8 @@ class MemoryTypesSuite(FacetSuite):
         for item_type, names in routes.items():
             draft = ItemDraft("x", fields={"type": item_type})
             assert [name for name in memory.types if memory.types[name].accepts(draft)] == names, item_type
+        important: Any = {"importance": "0.9"}  # as some models give it
+        assert memory.types["episodic"].accepts(ItemDraft("x", fields=important))
         preference = ItemDraft("x", fields={"type": "user_message", "kind": "preference"})
         assert [name for name in memory.types if memory.types[name].accepts(preference)] == ["conversation", "semantic"]
 
@@ -195,6 +197,14 @@ class MemoryTypesSuite(FacetSuite):
             ("trip", ("mail",), 3),
             ("home", (), 1),
         ]
+
+    def test_a_blank_episode_or_thread_is_none(self, call: Call, episodic: EpisodicMemory) -> None:
+        first = call(episodic.memorize, ItemDraft("a", fields={"episode_id": "", "thread_id": ""})).item
+        second = call(episodic.memorize, "b").item
+        assert first.episode_id == second.episode_id != ""
+        assert [each.thread_ids for each in call(episodic.episodes)] == [()]
+        call(episodic.scope.items.add, "c", episode_id="", thread_id="")
+        assert [len(each.item_ids) for each in call(episodic.episodes)] == [2, 1]
 
     def test_two_processes_agree_on_episodes_also_when_both_write_at_once(
         self, open_memory: MemoryOpener, call: Call, clock: Clock
@@ -472,6 +482,9 @@ class MemoryTypesSuite(FacetSuite):
             ({"content": "x", "fields": {"access_count": 1}}, "access_count"),
             ({"content": "x", "fields": {"importance": 2}}, "importance"),
             ({"content": "x", "fields": ["tags"]}, "fields"),
+            ({"content": "x", "ttl_s": -1}, "ttl_s"),
+            ({"content": "x", "ttl_s": True}, "ttl_s"),
+            ({"content": "x", "session": "s"}, "session"),
         ],
     )
     def test_a_draft_is_checked_when_it_is_made(self, arguments: dict[str, Any], word: str) -> None:

@@ -1,11 +1,13 @@
 """`ItemDraft`: an item that is to be memorized, before a memory type stores it."""
 
+import sys
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Self, cast
 
 from wmem.describe import describe
 from wmem.errors import InvalidInputError
+from wmem.model.checks import check_seconds
 from wmem.model.item import ItemFields, MemoryItem, Priority, encode_fields, parse_confidence
 from wmem.policy import PRIORITIES
 from wmem.rules.ttl import DEFAULT_TTL, DefaultTtl
@@ -39,6 +41,10 @@ class ItemDraft:
             raise InvalidInputError(f"priority must be one of {', '.join(PRIORITIES)}, got {describe(self.priority)}")
         if not isinstance(self.fields, Mapping):
             raise InvalidInputError(f"fields must be a mapping of names to values, got {describe(self.fields)}")
+        if self.ttl_s is not None and not isinstance(self.ttl_s, DefaultTtl):
+            check_seconds(self.ttl_s, "ttl_s, unless None for ever,", sys.float_info.max)
+        if not isinstance(self.session, tuple):
+            raise InvalidInputError(f"session must be a tuple of names, got {describe(self.session)}")
         encode_fields(self.fields, now=0.0)
         object.__setattr__(self, "fields", dict(self.fields))
 
@@ -55,7 +61,8 @@ class ItemDraft:
     @property
     def importance(self) -> float | None:
         """The importance it comes with, 0 to 1; None if it is to be computed."""
-        return self.fields.get("importance")
+        given = self.fields.get("importance")
+        return None if given is None else float(given)  # checked: a text may be a number
 
     def with_defaults(self, session: tuple[str, ...] = (), **defaults: Any) -> Self:
         """The draft with these fields where it has none of its own, and a session if it names none."""

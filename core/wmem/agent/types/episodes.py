@@ -37,7 +37,7 @@ def _find_place(row: Row) -> _Placed:
     rest: Mapping[str, Any] = {}
     if row.rest is not None and (b'"episode_id"' in row.rest or b'"thread_id"' in row.rest):
         rest = load_json(row.rest)
-    return _Placed(row, rest.get("thread_id"), rest.get("episode_id"))
+    return _Placed(row, rest.get("thread_id") or None, rest.get("episode_id") or None)
 
 
 def find_open_episode(state: State, thread_id: str | None) -> OpenEpisode | None:

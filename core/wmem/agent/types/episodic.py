@@ -55,11 +55,11 @@ class EpisodicFlows:
         handle = yield from self.location.locate_to_write()
         row, now = yield from draft_row(handle, draft.with_defaults(thread_id=self._thread_id))
         rest = load_json(row.rest or b"{}")
-        part = to_part(row, rest.get("episode_id"))
+        part = to_part(row, rest.get("episode_id") or None)
 
         # Decided on the state that it is appended to: two processes never begin two episodes at once.
         def decide(state: State) -> tuple[Sequence[Change], Row]:
-            episode_id = choose_episode(find_open_episode(state, rest.get("thread_id")), part, self.limits)
+            episode_id = choose_episode(find_open_episode(state, rest.get("thread_id") or None), part, self.limits)
             put = row._replace(rest=dump_json({**rest, "episode_id": episode_id}))
             return [ItemPut(put)], put
 
