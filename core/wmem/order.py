@@ -6,13 +6,10 @@ from collections.abc import Iterator, Mapping
 _SPARE = 1_024
 
 
-class Orders:
+class Orders(dict[str, "Order"]):
     """By facet, the order in which pages are found; made when the first page is asked for."""
 
-    __slots__ = ("_by_facet",)
-
-    def __init__(self) -> None:
-        self._by_facet: dict[str, Order] = {}
+    __slots__ = ()
 
     def __copy__(self) -> "Orders":
         """An empty one: orders grow with their state."""
@@ -20,19 +17,19 @@ class Orders:
 
     def find(self, facet: str, places: Mapping[str, int]) -> "Order":
         """The order of a facet whose rows have these places."""
-        order = self._by_facet.get(facet)
+        order = self.get(facet)
         if order is None or order.is_sparse(len(places)):
-            self._by_facet[facet] = order = Order(places)
+            self[facet] = order = Order(places)
         return order
 
     def extend(self, facet: str, id: str, place: int) -> None:
         """Add a row, whose place is after all others."""
-        if self._by_facet and (order := self._by_facet.get(facet)) is not None:
+        if (order := self.get(facet)) is not None:
             order.append(id, place)
 
     def drop(self, facet: str) -> None:
         """Have the order of a facet made anew: rows came back into their places."""
-        self._by_facet.pop(facet, None)
+        self.pop(facet, None)
 
 
 class Order:

@@ -316,12 +316,14 @@ class State:
                 self.withdrawn[row.id] = self._latest_place
                 return
             self.messages[row.id] = self._latest_place
-            self._orders.extend("messages", row.id, self._latest_place)
+            if self._orders:
+                self._orders.extend("messages", row.id, self._latest_place)
             self._index_message(row)
         else:
             self._latest_item_place += 1
             self.items[row.id] = self._latest_item_place
-            self._orders.extend("items", row.id, self._latest_item_place)
+            if self._orders:
+                self._orders.extend("items", row.id, self._latest_item_place)
             self._update_pinned(row)
             for source in _source_ids(row):
                 self.origins[source] = (*self.origins.get(source, ()), row.id)

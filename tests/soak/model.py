@@ -290,6 +290,7 @@ class Model:
             "expired": [row["id"] for row in there if expired(row, now)],
             "promoted": [row["id"] for row in seen if row.get("promoted_to") is not None],
             "pending": [row["id"] for row in seen if due(row, now, policy_of(path)) is not None],
+            "forgotten": [row["id"] for row in rows if row.get("deleted_at") is not None and not expired(row, now)],
         }
 
     def search(self, path: Path, query: str, order: str, limit: int, *, tags: list[str], priority: str | None) -> Any:

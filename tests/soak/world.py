@@ -239,8 +239,13 @@ class _Act:
             "expired": call(items.expired),
             "promoted": call(items.promoted),
             "pending": call(items.pending),
+            "forgotten": call(items.forgotten),
         }
         assert call(items.count) == len(lists["all"])
+        pages = [page] = [call(items.all, limit=2)]
+        while page:
+            pages.append(page := call(items.all, limit=2, after=page[-1].id))
+        assert [item for page in pages for item in page] == lists["all"]
         return {name: [item.id for item in listed] for name, listed in lists.items()}
 
     def search(self, query: str, **given: Any) -> Any:
@@ -330,7 +335,12 @@ class _Act:
         return [message.id for message in self.call(self.scope.messages.withdrawn)]
 
     def turns(self) -> Any:
-        return [[message.id for message in turn] for turn in self.call(self.scope.messages.turns)]
+        messages = self.scope.messages
+        pages = [page] = [self.call(messages.all, 3)]
+        while page:
+            pages.append(page := self.call(messages.all, 3, before=page[0].id))
+        assert [each for page in reversed(pages) for each in page] == self.call(messages.all)
+        return [[message.id for message in turn] for turn in self.call(messages.turns)]
 
     # -- scopes
 
