@@ -126,6 +126,19 @@ class ToolsSuite(FacetSuite):
         ):
             assert is_silent(Agent(stranger, call).recall(WHAT))
 
+    def test_without_long_term_memory_a_users_session_keeps_to_itself(
+        self, open_memory: MemoryOpener, call: Call
+    ) -> None:
+        full = Agent(open_memory().scope("ann-1", policy=ANN), call)
+        full("remember", text="Ada's dog likes tea")
+        core = Agent(open_memory(features=wmem.Features.core()).scope("ann-2", policy=ANN), call)
+        assert is_silent(core.recall("What does the dog like?"))
+        assert words(core("remember", text=DOG)).startswith("Remembered, as ")
+        assert DOG in core.recall(WHAT)
+        assert DOG not in full.recall(WHAT)
+        words(core("forget", ids=[core.id_of(DOG)]))
+        assert is_silent(core.recall(WHAT))
+
     def test_without_a_users_scope_the_session_remembers_for_as_long_as_it_is_there(
         self, memory: wmem.AgentMemory, call: Call, clock: Clock
     ) -> None:

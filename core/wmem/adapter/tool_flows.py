@@ -121,7 +121,9 @@ class Places(NamedTuple):
         Of several scopes that a policy names it is the first, to which its sessions promote: others may be shared.
         """
         own = self.own
-        if keep != "long_term" and not own.settings.features.has_long_term:
+        if keep == "long_term":
+            own.settings.features.check_long_term()
+        elif not own.settings.features.has_long_term:
             return ()
         if named := own.long_term_scopes:
             user = Handle(own.engine, own.settings, named[0], policy=None, parent=None)
@@ -171,9 +173,10 @@ def remember(places: Places, call: RememberCall, settings: ToolSettings) -> Flow
 
 
 def _find_target(places: Places, keep: Keep) -> Handle:
-    is_shared = places.own.settings.features.has_long_term and places.own.long_term_scopes
-    if keep == "session" or (keep == "auto" and not is_shared):
+    features = places.own.settings.features
+    if keep == "session" or (keep == "auto" and not (features.has_long_term and places.own.long_term_scopes)):
         return places.home
+    features.check_long_term()
     knowledge, _ = places.copies()
     return knowledge
 

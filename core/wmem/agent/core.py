@@ -231,6 +231,7 @@ class AgentCore:
         return Changes(tuple(events), cursors, tuple(damage))
 
     def long_term_handle(self, name: str) -> Handle:
+        self.settings.features.check_long_term()
         self.settings.open_state.check_open()
         root = self.handle((), None)
         return long_term_handle(root, root.path, name)

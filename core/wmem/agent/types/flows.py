@@ -128,6 +128,7 @@ class LongTermScope:
         return self._find_handle()
 
     def _find_handle(self) -> Handle:
+        self._session.settings.features.check_long_term()
         scope = next(iter(self._session.long_term_scopes), self._session.path[:1])
         if scope not in self._handles:
             self._handles[scope] = long_term_handle(self._session, scope, self._name)

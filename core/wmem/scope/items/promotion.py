@@ -37,10 +37,8 @@ _LONG_TERM_POLICY = Policy.entries(name="long-term")  # no expiry
 def long_term_handle(handle: Handle, scope: Path, name: str) -> Handle:
     """The handle of one of the long-term memories of a scope: the agent's own, or one that a policy names.
 
-    Raises:
-        FeatureNotEnabledError: Long-term memory may not be used.
+    Whoever gives access to it checks `Features.check_long_term`; what is forgotten is forgotten there in any case.
     """
-    handle.settings.features.check_long_term()
     settings = dataclasses.replace(handle.settings, policy=_LONG_TERM_POLICY)
     return Handle(handle.engine, settings, (*scope, name), policy=None, parent=None)
 
