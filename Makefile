@@ -40,7 +40,7 @@ $(VENV)/dev.stamp: $(INPUTS) | $(VENV)/pip.stamp
 	@$(PIP) $(INSTALL) -c constraints.txt -e '.[all,demo]' --group dev
 	@touch $@
 
-demo: $(VENV)/demo.stamp  ## two frameworks, one remembered session, one budget; no key, no server
+demo: $(VENV)/demo.stamp  ## two frameworks, one remembered session, one budget, a replayed prompt; no key, no server
 	@$(BIN)/python cookbook/demo.py
 
 test: $(VENV)/dev.stamp  ## the fast tests, in three minutes: tests/README.md says what the tiers are

@@ -1,4 +1,6 @@
-"""`make demo`: a LangChain agent listens, its process ends, a LlamaIndex chat engine remembers; then one with a tool.
+"""`make demo`: a LangChain agent listens, its process ends, a LlamaIndex chat engine remembers.
+
+Then an agent with a tool; and what one session keeps on a Monday answers another on a Tuesday.
 
 No key and no server are needed. With OPENAI_API_KEY (and OPENAI_BASE_URL, OPENAI_MODEL)
 a real model answers. WMEM_LOCOMO names another conversation in LoCoMo's format;
@@ -28,7 +30,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sample", action="store_true", help="take the conversation that wmem ships")
     steps = parser.add_subparsers(dest="step", metavar="")
-    for name in ("talk", "ask", "facts"):
+    for name in ("talk", "ask", "facts", "monday", "tuesday"):
         step = steps.add_parser(name)
         step.add_argument("path", type=Path)
         step.add_argument("directory", type=Path)
@@ -46,6 +48,14 @@ def main() -> int:
         from demo_facts import ask_for_facts
 
         ask_for_facts(url, AGENT, SHOP)
+    elif given.step == "monday":
+        from demo_monday import listen_on_monday
+
+        listen_on_monday(url, AGENT)
+    elif given.step == "tuesday":
+        from demo_tuesday import ask_on_tuesday
+
+        ask_on_tuesday(url, AGENT)
     else:
         from demo_ask import ask
 
@@ -100,6 +110,14 @@ def run_both(path: Path, directory: Path) -> int:
     )
     if code := run_step("facts", path, directory):
         return code
+    show_step(
+        "Processes 4 and 5: Monday and Tuesday",
+        "On Monday a LangChain agent calls a tool to remember. Eight days later LlamaIndex is asked, in\n"
+        "another session of the same user, and in one of another user. A receipt names what was sent.",
+    )
+    for step in ("monday", "tuesday"):
+        if code := run_step(step, path, directory):
+            return code
     show_end(
         seconds=time.perf_counter() - started,
         real_model=bool(os.environ.get("OPENAI_API_KEY")),

@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from demo_reading import Conversation
@@ -10,9 +11,24 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.text import Text
 
-__all__ = ["TalkReport", "console", "show_asking", "show_end", "show_start", "show_step", "show_stored"]
+__all__ = [
+    "WEEKDAYS",
+    "TalkReport",
+    "console",
+    "show_asking",
+    "show_end",
+    "show_start",
+    "show_step",
+    "show_stored",
+    "to_lines",
+]
 
 WIDTH = 100
+WEEKDAYS = {
+    "Monday": datetime(2026, 3, 2, 9, tzinfo=UTC).timestamp(),
+    "Tuesday": datetime(2026, 3, 10, 9, tzinfo=UTC).timestamp(),
+}
+"""Instants of the last two processes, for their clocks."""
 
 
 def console() -> Console:

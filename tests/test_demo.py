@@ -145,3 +145,19 @@ def test_a_tools_fact_and_the_assistants_are_quoted_and_where_nothing_is_known_n
     assert "> assistant: Rooibos with vanilla: no caffeine at all." in assistant
     assert "(no note: nothing stored bears on the question)" in nothing
     assert "below the floor" in nothing
+
+
+def test_what_monday_kept_answers_tuesday_and_nobody_else_and_its_prompt_is_replayed(run: Run) -> None:
+    monday, ada, bob = re.split(r"Ada +What is|Bob +What is", run.printed)
+    assert "Remembered, as " in monday
+    assert "by hand, to users/ada" in monday
+    assert "> Ada's dog Biscuit is allergic to chicken." in ada
+    assert "tokens of friend/users/ada/~semantic" in ada
+    assert "(no note: nothing that this user has bears on the question)" in bob
+    [receipt] = re.findall(r"receipt +(\S+) of Ada's prompt", bob)
+    assert "from what is stored: the same prompt, byte for byte" in bob
+    with wmem.open(f"disk://{run.directory / 'memory'}", agent_id="friend") as memory:
+        again = memory.replay(receipt).context
+        assert again is not None
+        assert "allergic to chicken" in again.note
+        assert not any("Biscuit is" in hit.text for hit in memory.scope("tuesday-of-bob").recall("Biscuit is allergic"))
