@@ -49,6 +49,7 @@ from wmem.model.trace import (
 from wmem.pack.request import NoteRole, Orphans, PromptCounter, Reasoning
 from wmem.retrieval.embedder import Matrix
 from wmem.rules.ttl import DEFAULT_TTL, DefaultTtl
+from wmem.scope.context_window import ContextWindow
 from wmem.scope.entries.async_face import AsyncEntries, AsyncLocalEntries
 from wmem.scope.entries.face import Entries, EntriesView, EntryReads, LocalEntries
 from wmem.scope.items.async_face import AsyncItems
@@ -80,6 +81,7 @@ __all__ = [
     "AsyncWorkingMemory",
     "BelowFloor",
     "BuiltInType",
+    "ContextWindow",
     "ConversationMemory",
     "ConversationTurn",
     "Cursor",
