@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple, Protocol, Self, TypeAlias
 from wmem.engine.replica import Replica
 from wmem.errors import InvalidInputError
 from wmem.flow import Flow
+from wmem.model.features import check_long_term
 from wmem.model.history import Path, to_scope_id
 from wmem.model.item import to_message
 from wmem.model.message import Message
@@ -122,7 +123,7 @@ class Places(NamedTuple):
         """
         own = self.own
         if keep == "long_term":
-            own.settings.features.check_long_term()
+            check_long_term(own.settings.features)
         elif not own.settings.features.has_long_term:
             return ()
         if named := own.long_term_scopes:
@@ -176,7 +177,7 @@ def _find_target(places: Places, keep: Keep) -> Handle:
     features = places.own.settings.features
     if keep == "session" or (keep == "auto" and not (features.has_long_term and places.own.long_term_scopes)):
         return places.home
-    features.check_long_term()
+    check_long_term(features)
     knowledge, _ = places.copies()
     return knowledge
 

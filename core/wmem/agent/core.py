@@ -31,7 +31,7 @@ from wmem.log import find_logger
 from wmem.model.change import Event, Resynced
 from wmem.model.checks import check_count, check_flag, check_path, check_seconds
 from wmem.model.context import Context
-from wmem.model.features import Features
+from wmem.model.features import Features, check_long_term
 from wmem.model.filters import NO_FILTERS, Filters
 from wmem.model.history import ORIGIN, Cursor, Path, is_cache, is_index, is_reserved
 from wmem.model.results import Erased
@@ -231,7 +231,7 @@ class AgentCore:
         return Changes(tuple(events), cursors, tuple(damage))
 
     def long_term_handle(self, name: str) -> Handle:
-        self.settings.features.check_long_term()
+        check_long_term(self.settings.features)
         self.settings.open_state.check_open()
         root = self.handle((), None)
         return long_term_handle(root, root.path, name)

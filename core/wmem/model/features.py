@@ -34,20 +34,22 @@ class Features:
         """Everything: the default."""
         return cls()
 
-    def check_long_term(self) -> None:
-        """Raise `FeatureNotEnabledError` where long-term memory may not be used."""
-        if not self.has_long_term:
-            msg = (
-                "long-term memory is not among the features that this memory was opened with: open it with "
-                "features=wmem.Features.long_term() or Features.all()"
-            )
-            raise FeatureNotEnabledError(msg)
 
-    def check_compaction(self) -> None:
-        """Raise `FeatureNotEnabledError` where a pack may not summarize what it leaves out."""
-        if not self.has_compaction:
-            msg = (
-                "a summary in a pack is not among the features that this memory was opened with: pack without "
-                "summary=, or open it with features=wmem.Features.all()"
-            )
-            raise FeatureNotEnabledError(msg)
+def check_long_term(features: Features) -> None:
+    """Raise `FeatureNotEnabledError` where long-term memory may not be used."""
+    if not features.has_long_term:
+        msg = (
+            "long-term memory is not among the features that this memory was opened with: open it with "
+            "features=wmem.Features.long_term() or Features.all()"
+        )
+        raise FeatureNotEnabledError(msg)
+
+
+def check_compaction(features: Features) -> None:
+    """Raise `FeatureNotEnabledError` where a pack may not summarize what it leaves out."""
+    if not features.has_compaction:
+        msg = (
+            "a summary in a pack is not among the features that this memory was opened with: pack without "
+            "summary=, or open it with features=wmem.Features.all()"
+        )
+        raise FeatureNotEnabledError(msg)

@@ -13,6 +13,7 @@ from wmem.errors import InvalidInputError
 from wmem.flow import Flow
 from wmem.model.alternation import SYSTEM_ROLES
 from wmem.model.context import Context
+from wmem.model.features import check_compaction
 from wmem.model.history import Path, to_scope_id
 from wmem.model.ids import parse_promoted_id
 from wmem.model.item import to_message
@@ -102,7 +103,7 @@ def pack_scope(
         raise InvalidInputError(f"a query is text or None, not {type(query).__name__!r}")
     handle.check_usable()
     if options.summary_tokens:
-        handle.settings.features.check_compaction()
+        check_compaction(handle.settings.features)
     now = handle.settings.clock()
     counter = handle.settings.counter()
     replicas = yield from handle.replicas_to_recall(inherit=inherit, long_term=long_term)

@@ -11,6 +11,7 @@ from wmem.errors import InvalidInputError
 from wmem.flow import Flow
 from wmem.model.change import StepAdvanced
 from wmem.model.checks import check_id, check_limit
+from wmem.model.features import check_long_term
 from wmem.model.filters import Filters
 from wmem.model.history import Path
 from wmem.model.item import MemoryItem
@@ -128,7 +129,7 @@ class LongTermScope:
         return self._find_handle()
 
     def _find_handle(self) -> Handle:
-        self._session.settings.features.check_long_term()
+        check_long_term(self._session.settings.features)
         scope = next(iter(self._session.long_term_scopes), self._session.path[:1])
         if scope not in self._handles:
             self._handles[scope] = long_term_handle(self._session, scope, self._name)

@@ -11,6 +11,7 @@ from wmem.flow import Flow
 from wmem.log import find_logger
 from wmem.model.change import Change, ItemPromoted, ItemPut
 from wmem.model.checks import check_id
+from wmem.model.features import check_long_term
 from wmem.model.history import Path, to_scope_id
 from wmem.model.ids import to_promoted_id
 from wmem.model.item import MemoryItem, to_item
@@ -37,7 +38,7 @@ _LONG_TERM_POLICY = Policy.entries(name="long-term")  # no expiry
 def long_term_handle(handle: Handle, scope: Path, name: str) -> Handle:
     """The handle of one of the long-term memories of a scope: the agent's own, or one that a policy names.
 
-    Whoever gives access to it checks `Features.check_long_term`; what is forgotten is forgotten there in any case.
+    Whoever gives access to it checks `check_long_term`; what is forgotten is forgotten there in any case.
     """
     settings = dataclasses.replace(handle.settings, policy=_LONG_TERM_POLICY)
     return Handle(handle.engine, settings, (*scope, name), policy=None, parent=None)
@@ -49,7 +50,7 @@ def promote(handle: Handle, item_id: str, *, if_promoted: IfPromoted, rule: str 
     Args:
         rule: The promotion rule that triggered it; None for a caller's request.
     """
-    handle.settings.features.check_long_term()
+    check_long_term(handle.settings.features)
     item_id = check_id(item_id)
     if if_promoted not in ("return", "error"):
         raise InvalidInputError(f"if_promoted must be 'return' or 'error', got {describe(if_promoted)}")
@@ -172,7 +173,7 @@ def promote_many(handle: Handle, ids: Sequence[str]) -> Flow[BulkPromotion]:
     if isinstance(ids, str | bytes) or not isinstance(ids, Sequence):
         raise InvalidInputError(f"ids must be a list of ids, got {describe(ids)}")
     handle.check_usable()
-    handle.settings.features.check_long_term()
+    check_long_term(handle.settings.features)
     results = []
     for each in ids:
         try:
