@@ -162,9 +162,9 @@ def test_a_session_is_refused_to_another_user(memory: wmem.AgentMemory) -> None:
     for same in (ANN, True, False):
         assert WmemMemory.from_defaults(memory=memory, session_id="s", long_term=same).get()
     bob: Any = [("users", "bob")]
-    with pytest.raises(InvalidInputError, match="long-term memory of other scopes"):
+    with pytest.raises(InvalidInputError, match="another scope than the first"):
         WmemMemory.from_defaults(memory=memory, session_id="s", long_term=bob).get()
-    with pytest.raises(InvalidInputError, match="long-term memory of other scopes"):
+    with pytest.raises(InvalidInputError, match="another scope than the first"):
         WmemChatMessageHistory("s", memory=memory, long_term=bob).add_messages([HumanMessage("Hi.")])
 
 

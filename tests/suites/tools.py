@@ -445,8 +445,14 @@ class ToolsSuite(FacetSuite):
         Agent(ann.share(memory.scope("old")), call)("remember", text=DOG)
         assert DOG in Agent(ann.share(memory.scope("new")), call).recall(WHAT)
         call(ann.share(memory.scope("hers")).items.add, "something", type="fact")
-        with pytest.raises(wmem.InvalidInputError, match="long-term memory of other scopes"):
+        with pytest.raises(wmem.InvalidInputError, match="another scope than the first"):
             call(bob.share(memory.scope("hers")).pack, WHAT, budget=400)
+        both = LongTermChoice.read(["bob", "ann"])
+        with pytest.raises(wmem.InvalidInputError, match="another scope than the first"):
+            call(both.share(memory.scope("hers")).recall, WHAT)
+        team = LongTermChoice.read(["ann", "team"])
+        call(memory.scope("team").items.add, "Dogs of the team are allergic to noise", type="fact")
+        assert "noise" in Agent(team.share(memory.scope("hers")), call).recall(WHAT), "a scope more, of the same user"
 
     @pytest.mark.parametrize("wrong", ["ann", 5, None, [()], ["~semantic"], [5], {"ann": 1}])
     def test_scopes_that_are_none_are_refused(self, wrong: object) -> None:

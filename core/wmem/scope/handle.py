@@ -149,8 +149,8 @@ class Handle:
     def name_long_term(self, names: tuple[Path, ...]) -> None:
         """Name the scopes whose long-term memory this one shares: as `Policy.long_term`, whatever else its policy is.
 
-        They are stored if this handle creates the scope. Of one that exists they must be those that are stored, if
-        any are: else its first call raises `InvalidInputError`, for it is another user's.
+        They are stored if this handle creates the scope. Of one that has stored some the first must be the same, to
+        which it promotes: else its first call raises `InvalidInputError`, for it is another user's.
         """
         self._named_long_term = names
 
@@ -265,8 +265,8 @@ class Handle:
 
     def _check_policy_matches(self, stored: Policy) -> None:
         """Raise `InvalidInputError` if a stored policy differs from the one this handle was opened with."""
-        if self._named_long_term and stored.long_term not in ((), self._named_long_term):
-            msg = f"scope {self.path!r} has the long-term memory of other scopes than the one it is opened with"
+        if self._named_long_term and stored.long_term and stored.long_term[0] != self._named_long_term[0]:
+            msg = f"scope {self.path!r} promotes to the long-term memory of another scope than the first one named"
             raise InvalidInputError(msg)
         if self._requested_policy is None or (differ := stored.differences(self._requested_policy)) == []:
             return

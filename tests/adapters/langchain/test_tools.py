@@ -170,7 +170,7 @@ async def test_each_run_has_its_users_memory_and_a_thread_of_another_user_is_ref
     state, prompt = await say("bob", "b1", calling("recall", query=WHAT), "Nothing.")
     assert DOG not in results(state)[0].text
     assert not any(DOG in text for text in prompt)
-    with pytest.raises(InvalidInputError, match="long-term memory of other scopes"):
+    with pytest.raises(InvalidInputError, match="another scope than the first"):
         await say("bob", "a1")
     # Who does not say whose it is: as the session was begun.
     plain = create_agent(script(), middleware=[WmemMiddleware(memory, budget=4_000)], checkpointer=saver)
