@@ -27,7 +27,7 @@ from langchain_wmem._path import Moves, StoredPath
 from langchain_wmem._pieces import whole_id
 from langchain_wmem._run import Run, find_checkpoints
 from wmem import AsyncScope, Message, Scope
-from wmem.adapter import LruCache, Steps, describe, find_logger
+from wmem.adapter import LruCache, Steps, TurnPrompts, describe, find_logger
 from wmem.errors import InvalidInputError
 from wmem.types import Path
 
@@ -115,6 +115,8 @@ class Capture:
             raise InvalidInputError(f"unknown removed {describe(removed)}; known: {', '.join(known_ways)}")
         self._artifacts = artifacts
         self._withdraws = removed == "follow"
+        self.prompts = TurnPrompts()
+        """What was packed in turns that have not ended."""
         self._sessions: LruCache[tuple[Path, str | None], _Session] = LruCache(_MAX_SESSIONS)
 
     def discard(self, matches: Callable[[Path], bool]) -> None:
@@ -183,7 +185,7 @@ class Capture:
         if is_reached:
             session.turn = None
             if newest is not None and newest.id is not None:
-                yield scope.queue.advance_step(turn_id=newest.id)
+                yield scope.end_turn(newest.id, *self.prompts.take(scope))
         return is_reached and called.is_known
 
     def store_partial(

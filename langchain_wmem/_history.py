@@ -22,6 +22,7 @@ from wmem.adapter import (
     Memory,
     SessionName,
     Steps,
+    TurnPrompts,
     arun,
     check_count,
     check_flag,
@@ -113,6 +114,7 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
         self._lazy_memory = LazyMemory(url if memory is None else memory, agent_id, store=store)
         # One run reads and adds in one thread, so runs in other threads cannot change its list.
         self._run_state = threading.local()
+        self._prompts = TurnPrompts()
 
     @property
     def messages(self) -> list[BaseMessage]:
@@ -223,6 +225,7 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
         context: Context = yield scope.pack(
             query, budget=self._budget, reasoning="all", long_term=self._long_term.is_on
         )
+        self._prompts.add(scope, context)
         cut: set[str | None] = set()
         for message in (prompt := list(context.prompt())):
             if message.id is not None and not message.recalled:
@@ -246,7 +249,7 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
         seen = SeenMessages(stored)
         fresh = seen.find_new(given, read_message, summaries=True)
         added = yield from append_new(scope.messages, fresh, seen, lookback(given))
-        yield from end_turn(scope, added)
+        yield from end_turn(scope, added, self._prompts)
         if removes_all:
             there = {message.id for message in handed}
             gone = [each.id for each in stored if each.id is not None and whole_id(each) not in there]

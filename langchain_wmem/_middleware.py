@@ -356,6 +356,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
         def pack(budget: int) -> Steps[Context]:
             context: Context = yield scope.pack(query, budget=budget, **options)
+            self._capture.prompts.add(scope, context)
             return self._contexts.put(path, context)
 
         def send(context: Context) -> Steps[ModelResponse[Any]]:

@@ -241,6 +241,7 @@ class WmemPack(Runnable[object, Any]):
         )
         path = session_path(scope)
         self._contexts.put(path, context)
+        self._capture.prompts.add(scope, context)
         if is_heard(config):
             tell = adispatch_custom_event if isinstance(scope, AsyncScope) else dispatch_custom_event
             yield tell("wmem_pack", describe_prompt(context, path), config=config)

@@ -20,6 +20,7 @@ class PromptTrace(TypedDict):
 
     Attributes:
         session: The names of the scope's path from the session on, with slashes between.
+        receipt: Names the prompt: `AgentMemory.replay` renders it again once the run has ended.
         sizes: Tokens by section.
         kept: How many units are in the prompt, messages that stand together or a memory each; some may be cut.
         recalled: Ids of the first twenty memories that recall found for it.
@@ -27,6 +28,7 @@ class PromptTrace(TypedDict):
     """
 
     session: str
+    receipt: str
     tokens: int
     budget: int
     sizes: dict[str, int]
@@ -42,6 +44,7 @@ def describe_prompt(context: Context, path: Path) -> PromptTrace:
     found = (unit for unit in chain(context.included, context.truncated) if unit.rule == "recalled")
     return {
         "session": "/".join(path),
+        "receipt": context.receipt,
         "tokens": context.tokens,
         "budget": context.budget,
         "sizes": {name: tokens for name, tokens in context.sizes.items() if tokens},

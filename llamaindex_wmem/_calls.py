@@ -225,6 +225,8 @@ class BudgetedCalls:
                 {**options, "inherit": False, "long_term": False, "summary": False},
             )
         context: Context = yield scope.pack(query, budget=budget, messages=live, **options)
+        if placement.is_session:
+            self._memory._prompts.add(scope, context)  # noqa: SLF001  # of this package
         replacement = handed.to_chat_messages([placement.restore(message) for message in context.prompt()])
         return PackedPrompt(context=context, replacement=replacement)
 

@@ -14,7 +14,16 @@ from llamaindex_wmem._options import refuse_unknown
 from llamaindex_wmem._recent_views import RECENT_VIEWS
 from llamaindex_wmem._tokenizer import TokenizerCounter
 from wmem import AsyncScope, Calibrations, InvalidInputError, Message, Scope
-from wmem.adapter import LazyMemory, LongTermChoice, Memory, SessionName, describe_error, to_session_path, to_zone
+from wmem.adapter import (
+    LazyMemory,
+    LongTermChoice,
+    Memory,
+    SessionName,
+    TurnPrompts,
+    describe_error,
+    to_session_path,
+    to_zone,
+)
 from wmem.types import Orphans, ProviderProfile, Reasoning, Roles
 
 PRIVATE_URL = "memory://"
@@ -48,6 +57,7 @@ class SessionMemory(BaseMemory):
     _lazy_memory: LazyMemory = PrivateAttr()
     _counter: TokenizerCounter | None = PrivateAttr(default=None)
     _calibrations: Calibrations = PrivateAttr(default_factory=Calibrations)
+    _prompts: TurnPrompts = PrivateAttr(default_factory=TurnPrompts)
     _prompt_tokens: int | None = PrivateAttr(default=None)
 
     def __init__(self, **fields: Any) -> None:

@@ -213,6 +213,7 @@ class WmemMemory(SessionMemory):
     def _pack(self, scope: Scope | AsyncScope, input: object, spent: int) -> Steps[Context]:
         context, newest = yield from self._pack_for(scope, input, spent)
         RECENT_VIEWS.record(self._session_key(), context, newest)
+        self._prompts.add(scope, context)
         self._prompt_tokens = prompt_tokens(context) + spent
         return context
 
@@ -330,7 +331,7 @@ class WmemMemory(SessionMemory):
 
     def _put(self, scope: Scope | AsyncScope, messages: Sequence[Message]) -> Steps[None]:
         stored: list[Message] = yield scope.messages.append(messages)
-        yield from end_turn(scope, stored)
+        yield from end_turn(scope, stored, self._prompts)
 
     def set(self, messages: Sequence[ChatMessage]) -> None:
         """Replace the conversation, or continue it if the messages begin with a packed view, or the end, of it.
@@ -359,7 +360,7 @@ class WmemMemory(SessionMemory):
         new = RECENT_VIEWS.find_continuation(self._session_key(), stored, given, has_note=len(given) < len(read))
         if new is None:
             yield scope.messages.replace(reuse_stored(stored, given))
-            yield from end_turn(scope, given)
+            yield from end_turn(scope, given, self._prompts)
         elif new:
             yield from self._put(scope, new)
 

@@ -7,7 +7,7 @@ from wmem.adapter.memory import LazyMemory, Memory
 from wmem.adapter.session import LongTerm, LongTermChoice, SessionName, to_session_path
 from wmem.adapter.tool_flows import Keep, ToolReply
 from wmem.adapter.tools import MemoryTools, ToolHints, ToolName, ToolSpec, explain_arguments
-from wmem.adapter.turn import end_turn
+from wmem.adapter.turn import TurnPrompts, end_turn
 from wmem.adapter.usage import (
     SizedPrompt,
     check_budget,
@@ -47,6 +47,7 @@ __all__ = [
     "ToolName",
     "ToolReply",
     "ToolSpec",
+    "TurnPrompts",
     "arun",
     "check_budget",
     "check_count",

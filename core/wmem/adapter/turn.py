@@ -3,16 +3,47 @@
 from collections.abc import Sequence
 
 from wmem.adapter.flow import Steps
+from wmem.adapter.lru_cache import LruCache
+from wmem.model.context import Context
 from wmem.model.message import Message
 from wmem.scope.async_scope import AsyncScope
 from wmem.scope.scope import Scope
 
+_MAX_SCOPES = 256
+_MAX_PROMPTS = 64  # of one turn: the newest
 _NEWEST = 16  # stored messages that are looked at first for the question
 _LOOKBACK_LIMITS = (_NEWEST, None)
 
 
-def end_turn(scope: Scope | AsyncScope, stored: Sequence[Message]) -> Steps[None]:
-    """Advance the session's step if messages that were just stored end a turn, once for the question it began with.
+class TurnPrompts:
+    """The prompts of turns that have not ended yet, by scope; copies share them, other processes begin without any."""
+
+    def __init__(self) -> None:
+        self._prompts: LruCache[tuple[str, ...], list[Context]] = LruCache(_MAX_SCOPES)
+
+    def add(self, scope: Scope | AsyncScope, context: Context) -> None:
+        """One more prompt; without its receipt, which is made now, it would hold on to all that its pack looked at."""
+        _ = context.receipt
+        prompts = self._prompts.setdefault(scope.path, [])
+        prompts.append(context)
+        del prompts[:-_MAX_PROMPTS]
+
+    def take(self, scope: Scope | AsyncScope) -> list[Context]:
+        """The prompts of the turn that ends now."""
+        prompts = self._prompts.get(scope.path) or []
+        taken = list(prompts)
+        del prompts[: len(taken)]
+        return taken
+
+    def __deepcopy__(self, _: object) -> "TurnPrompts":
+        return self
+
+    def __reduce__(self) -> tuple[type["TurnPrompts"], tuple[()]]:
+        return TurnPrompts, ()
+
+
+def end_turn(scope: Scope | AsyncScope, stored: Sequence[Message], prompts: TurnPrompts) -> Steps[None]:
+    """End a turn if messages that were just stored do, once for the question it began with: see `Scope.end_turn`.
 
     An answer ends it that calls no tool and is whole.
     """
@@ -24,7 +55,7 @@ def end_turn(scope: Scope | AsyncScope, stored: Sequence[Message]) -> Steps[None
             newest: list[Message] = yield scope.messages.all(limit=limit)
             turn_id = _find_question(newest)
     if turn_id is not None:
-        yield scope.queue.advance_step(turn_id=turn_id)
+        yield scope.end_turn(turn_id, *prompts.take(scope))
 
 
 def _find_question(messages: Sequence[Message]) -> str | None:

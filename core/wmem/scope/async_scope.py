@@ -29,6 +29,7 @@ from wmem.scope.properties import LEASE_S, ScopeProperties
 from wmem.scope.queue.async_face import AsyncQueue
 from wmem.scope.recall import recall
 from wmem.scope.stats import ScopeStats, scope_stats
+from wmem.scope.trace import end_turn_with
 from wmem.scope.view import ScopeView, take_view
 
 if TYPE_CHECKING:
@@ -126,6 +127,10 @@ class AsyncScope(ScopeProperties):
     async def view(self) -> ScopeView:
         """See `Scope.view`."""
         return await self._drive(take_view(self._handle))
+
+    async def end_turn(self, turn_id: str, *contexts: Context) -> int:
+        """See `Scope.end_turn`."""
+        return await self._drive(end_turn_with(self._handle, turn_id, contexts))
 
     async def recall(
         self,

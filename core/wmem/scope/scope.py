@@ -29,6 +29,7 @@ from wmem.scope.properties import LEASE_S, ScopeProperties
 from wmem.scope.queue.face import Queue
 from wmem.scope.recall import recall
 from wmem.scope.stats import ScopeStats, scope_stats
+from wmem.scope.trace import end_turn_with
 from wmem.scope.view import ScopeView, take_view
 
 if TYPE_CHECKING:
@@ -227,6 +228,24 @@ class Scope(ScopeProperties):
     def view(self) -> ScopeView:
         """A frozen view of the scope and its parents as of now, on which repeated reads agree."""
         return self._drive(take_view(self._handle))
+
+    def end_turn(self, turn_id: str, *contexts: Context) -> int:
+        """End a turn that no `Turn` ends: the scope's step is one more, once, and its trace tells what happened.
+
+        Adapters do this at the end of a run. Told are the prompts, so that `AgentMemory.replay` finds them, and the
+        calls of tools among the newest messages.
+
+        Args:
+            turn_id: The id of the message that began it, or of the turn. See `Queue.advance_step`.
+            contexts: The prompts that were packed in it.
+
+        Returns:
+            The scope's step.
+
+        Raises:
+            InvalidInputError: One of the contexts is of another scope.
+        """
+        return self._drive(end_turn_with(self._handle, turn_id, contexts))
 
     def recall(
         self,

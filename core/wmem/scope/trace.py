@@ -5,28 +5,35 @@ A turn is one record, appended on no condition. The trace goes with its scope; n
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice, takewhile
 from typing import Any
 
 from wmem.codec.layouts import decode_layout
 from wmem.codec.traces import decode_events, encode_events
 from wmem.engine.replica import Replica
-from wmem.errors import CorruptionError, InvalidInputError, NotFoundError
+from wmem.errors import CorruptionError, InvalidInputError, NotFoundError, StoreError
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
+from wmem.log import find_logger
 from wmem.model.change import TurnTraced
 from wmem.model.checks import check_id
 from wmem.model.context import Context, unseal
 from wmem.model.history import TRACE_SCOPE, Path, is_trace, to_scope_id
 from wmem.model.ids import new_ulid
+from wmem.model.item import to_message
 from wmem.model.layout import RECALLED, Layout
 from wmem.model.receipt import Sealed
-from wmem.model.trace import PackTraced, RecallTraced, TraceEvent, TurnTrace
+from wmem.model.trace import PackTraced, RecallTraced, ToolCallTraced, TraceEvent, TurnTrace
 from wmem.policy import Policy
 from wmem.scope.handle import Handle
+from wmem.scope.queue.flows import end_turn
 from wmem.scope.sources import RowLoader
 
 _LEAST_BYTES = 64 * 1024  # that a trace may take of any scope: before, no journal is compacted
 _POLICY = Policy(name="trace")
+_MAX_RESULTS = 256  # of the newest messages, among which a turn's results are looked for
+
+_log = find_logger("wmem.scope")
 _ROW_BYTES = 128  # of a row in memory that it does not take in a journal
 
 
@@ -97,6 +104,41 @@ def trace_pack(context: Context) -> PackTraced:
         InvalidInputError: No scope has packed this context, or it is a copy.
     """
     return _unseal(context).event
+
+
+def end_turn_with(handle: Handle, turn_id: str, contexts: Sequence[Context]) -> Flow[int]:
+    """End a turn, and append to the trace what happened in it; see `Scope.end_turn`.
+
+    A trace that cannot be written is logged: what it tells of was done.
+    """
+    events: list[TraceEvent] = []
+    for context in contexts:
+        sealed = _unseal(context)
+        if sealed.path != handle.path:
+            raise InvalidInputError(f"this context is of the scope {sealed.path!r}, not of {handle.path!r}")
+        events.append(sealed.event)
+    step = yield from end_turn(handle, turn_id)
+    events += _list_tool_calls(handle, turn_id)
+    try:
+        yield from append_trace(handle, turn_id, events, handle.settings.clock())
+    except StoreError as exc:
+        _log.warning("the trace of turn %s was not written: %s", turn_id, exc)
+    return step
+
+
+def _list_tool_calls(handle: Handle, turn_id: str) -> list[TraceEvent]:
+    """The calls of tools whose results are stored behind the message that began a turn, among the newest."""
+    replica = handle.engine.replica(handle.path)
+    with replica.lock:
+        rows = list(islice(replica.state.newest_messages(), _MAX_RESULTS))
+    turn = list(takewhile(lambda row: row.id != turn_id, rows))
+    if len(turn) == len(rows):
+        turn = [row for row in rows if row.turn_id == turn_id]
+    return [
+        ToolCallTraced(row.id, to_message(row).metadata.get("is_error") is True, row.tokens or 0)
+        for row in reversed(turn)
+        if row.role == "tool"
+    ]
 
 
 def record_pack(handle_of: Callable[[Path], Handle], context: Context, turn_id: str | None) -> Flow[str]:

@@ -43,6 +43,7 @@ async def test_a_model_s_run_says_what_its_prompt_was_made_of(run: Any, memory: 
     told = metadata["wmem"]
     assert told == {
         "session": "s",
+        "receipt": context.receipt,
         "tokens": context.tokens,
         "budget": LIMIT,
         "sizes": {name: tokens for name, tokens in context.sizes.items() if tokens},
