@@ -133,7 +133,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         long_term: Whether prompts draw on long-term memory: the agent's, and that of the scopes that the session's
             policy names. Or a list of such scopes, as ``[("users", "ann")]``, or a function of the run's `Runtime` that
             returns one: these then have the long-term memory that all sessions of a user share, and no other
-            user's. See `Policy.long_term`. They are stored with a new session; one that has another first scope is
+            user's. See `Policy.long_term`. They are stored with the session; one that has another first scope is
             another user's, and refused.
         tools: Offer the agent tools with which it remembers, recalls and forgets itself, all of them or those that are
             named: see `wmem_tools`, which takes more options. Their schemas count towards the budget.

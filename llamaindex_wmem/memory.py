@@ -63,7 +63,7 @@ class WmemMemory(SessionMemory):
         long_term: Whether the note draws on long-term memory: the agent's, and that of the scopes that the session's
             policy names. Or a list of such scopes, as ``[("users", "ann")]``: these then have the long-term memory
             that all sessions of a user share, and no other user's. See `Policy.long_term`. They are stored
-            with a new session; one that has another first scope is another user's, and refused.
+            with the session; one that has another first scope is another user's, and refused.
         stable: Begin at the same message for many turns, with the note just before the newest user
             message, so that a provider's prompt cache keeps hitting. Off by default, as it leaves
             recall less room: of the evidence for a question 64 % instead of 79 % is found at 1,024

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -444,6 +444,20 @@ class ToolsSuite(FacetSuite):
         call(memory.scope("old").items.add, "something", type="fact")
         Agent(ann.share(memory.scope("old")), call)("remember", text=DOG)
         assert DOG in Agent(ann.share(memory.scope("new")), call).recall(WHAT)
+        assert is_silent(Agent(memory.scope("old"), call).recall(WHAT)), "nothing was written to it"
+        writes: tuple[Callable[[Scope], Any], ...] = (
+            lambda scope: call(scope.messages.append, {"role": "user", "content": "Hello."}),
+            lambda scope: call(scope.entries.set, "k", 1),
+            lambda scope: call(scope.queue.memorize, "something more"),
+        )
+        for write in writes:
+            call(memory.scope("older").items.add, "something", type="fact")
+            write(ann.share(memory.scope("older")))
+            assert DOG in Agent(memory.scope("older"), call).recall(WHAT), "the first to write stored it"
+            item = call(memory.scope("older").items.add, "A secret of Ann's", type="fact")
+            call(memory.scope("older").items.promote, item.id)
+            assert call(memory.semantic.items.all) == []
+            call(memory.scope("older").dispose)
         call(ann.share(memory.scope("hers")).items.add, "something", type="fact")
         with pytest.raises(wmem.InvalidInputError, match="another scope than the first"):
             call(bob.share(memory.scope("hers")).pack, WHAT, budget=400)

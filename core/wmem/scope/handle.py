@@ -24,7 +24,7 @@ from wmem.errors import (
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
 from wmem.log import find_logger
-from wmem.model.change import Change, ScopeDisposed, ScopeOpened, StepAdvanced
+from wmem.model.change import Change, PolicyChanged, ScopeDisposed, ScopeOpened, StepAdvanced
 from wmem.model.checks import check_new_names
 from wmem.model.features import Features
 from wmem.model.history import RESERVED_PREFIX, Incarnation, Path, is_cache, is_reserved, to_scope_id
@@ -149,8 +149,8 @@ class Handle:
     def name_long_term(self, names: tuple[Path, ...]) -> None:
         """Name the scopes whose long-term memory this one shares: as `Policy.long_term`, whatever else its policy is.
 
-        They are stored if this handle creates the scope. Of one that has stored some the first must be the same, to
-        which it promotes: else its first call raises `InvalidInputError`, for it is another user's.
+        They are stored by the first write, unless the scope has stored some. Of these the first, to which it promotes,
+        must be the same: else its first call raises `InvalidInputError`, for it is another user's.
         """
         self._named_long_term = names
 
@@ -165,11 +165,20 @@ class Handle:
 
     def _policy_json(self) -> str:
         """The policy as it is stored."""
-        if self._stored_policy is not None:
-            return self._stored_policy[0]
+        return self._write_policy() if self._stored_policy is None else self._stored_policy[0]
+
+    def _write_policy(self) -> str:
+        """The policy as JSON, with the scopes that were named."""
         named = self._named_long_term
         policy = self.policy.model_copy(update={"long_term": named}) if named else self.policy
         return policy.model_dump_json(exclude_defaults=True)
+
+    def _naming_change(self, now: float) -> Change | None:
+        """What stores the named scopes in a scope that has none: whoever else opens it promotes to them, too."""
+        stored = self._stored_policy
+        if not self._named_long_term or stored is None or stored[1].long_term:
+            return None
+        return PolicyChanged(self._write_policy(), now)
 
     @property
     def id(self) -> str:
@@ -405,7 +414,7 @@ class Handle:
             yield from self.replica()
         if self._is_leased:
             changes = (*changes, StepAdvanced(0, now))
-        if self.incarnation is not None:
+        if self.incarnation is not None and self._naming_change(now) is None:
             if (yield from writing.post(self.engine, self.path, self.incarnation, changes, now=now)):
                 if has_grown(self.engine, self.path):
                     yield from keep_grown_index(self.engine, self.path, now)
@@ -438,6 +447,8 @@ class Handle:
             # Another writer may have created it with another policy: raise before anything is written.
             self.adopt_policy(state)
             changes, result = decide(state, *others)
+            if changes and (named := self._naming_change(now)) is not None:
+                changes = (named, *changes)
             return ((*changes, StepAdvanced(0, now)) if changes and self._is_leased else changes), result
 
         try:
