@@ -16,7 +16,8 @@ from tests.conformance.conftest import call, clock, mode
 from tests.proxy import Fate, Proxy
 from tests.servers import RedisServer
 from tests.suites.embedders import Embedder
-from wmem.errors import StoreError, UnknownOutcomeError
+from wmem.errors import CorruptionError, StoreError, UnknownOutcomeError
+from wmem.journal import Append
 from wmem.journal.port import new_record_id
 from wmem.journal.redis import RedisJournal
 from wmem.journal.redis_async_face import AsyncRedisJournal
@@ -353,16 +354,66 @@ def test_a_context_of_a_turn_is_one_round_trip_with_all_of_long_term_memory(
         assert _said(proxy, call, turn.assemble_context, question, budget=500) == ["EVALSHA"]
 
 
-def test_a_message_of_a_turn_is_one_round_trip_and_its_commit_is_the_step_and_the_trace(
+def test_a_message_of_a_turn_is_one_round_trip_and_so_is_its_commit_with_step_and_trace(
     open_memory: MemoryOpener, call: Call, proxy: Proxy
 ) -> None:
     memory = open_memory()
     call(memory.turn("s").commit)
-    for number in range(2):
+    for number in range(3):  # the first begins the trace, the second makes the script known to the server
         turn = memory.turn("s")
         said = _said(proxy, call, turn.memorize, {"role": "user", "content": f"hello {number}"})
         # Another turn knows nothing of the scope yet: it looks what there is.
         assert said == ["EVALSHA"] * 2
         assert _said(proxy, call, turn.memorize, {"role": "assistant", "content": "hello"}) == ["EVALSHA"]
         commit = _said(proxy, call, turn.commit)
-    assert commit == ["EVALSHA"] * 2
+    assert commit == ["EVALSHA"]
+
+
+@pytest.mark.parametrize("fate", FATES)
+def test_a_turn_is_one_step_and_told_once_whatever_the_network_loses(
+    fate: Fate, open_memory: MemoryOpener, call: Call, proxy: Proxy
+) -> None:
+    for step in range(4):
+        memory = open_memory(f"agent-{step}")
+        for number in range(2):
+            before = memory.turn("s")
+            call(before.memorize, {"role": "user", "content": f"begin {number}"})
+            call(before.commit)
+        turn = memory.turn("s")
+        item = call(turn.memorize, {"role": "user", "content": "hello"}).item
+        proxy.fate = partial(_at, len(proxy.commands) + step, fate)
+        try:
+            done = call(turn.commit)
+        except StoreError:
+            done = call(turn.commit)
+        proxy.fate = lambda _: "pass"
+        assert done.step == 3
+        elsewhere = open_memory.in_other_process(f"agent-{step}")
+        assert call(elsewhere.scope("s").queue.advance_step) == 4
+        assert [event.id for event in call(elsewhere.trace, turn.id).events if hasattr(event, "id")] == [item.id]
+
+
+def test_of_appends_together_one_that_fails_changes_nothing_and_is_told(
+    call: Call, mode: str, valkey_url: str, valkey_server: RedisServer
+) -> None:
+    journal: Any = RedisJournal(valkey_url) if mode == "sync" else AsyncRedisJournal(valkey_url)
+    first, second = ("agent", "one"), ("agent", "two")
+    call(journal.append, first, 1, b"1", None, None)
+    made = call(journal.append_all, [Append(first, 2, b"2", None, None), Append(second, 3, b"3", None, None)])
+    assert [each.cursor.version for each in made] == [2, 1]
+    stale = Append(first, 4, b"4", ORIGIN, None)
+    refused, appended = call(journal.append_all, [stale, Append(second, 5, b"5", None, None)])
+    assert (refused.cursor, refused.previous, appended.cursor.version) == (None, made[0].cursor, 2)
+    with valkey_server.client() as client:
+        client.select(int(valkey_url.rpartition("/")[2]))
+        [stream] = [key for key in client.scan_iter("*") if b":s" in key and b"two" in key]
+        client.delete(stream)
+    for appends in (
+        [Append(first, 6, b"6", None, None), Append(second, 7, b"7", None, None)],
+        [Append(second, 8, b"8", None, None)],
+    ):
+        with pytest.raises(CorruptionError, match="two"):
+            call(journal.append_all, appends)
+    tail = call(journal.read, {first: ORIGIN})[first]
+    assert [record.payload for record in tail.records] == [b"1", b"2", b"6"]
+    call(journal.close if mode == "sync" else journal.aclose)

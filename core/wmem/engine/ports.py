@@ -18,7 +18,7 @@ from wmem.engine.pool import Pool
 from wmem.engine.write_queue import Waker
 from wmem.errors import InvalidInputError
 from wmem.flow import Ports, bind
-from wmem.journal.port import Appended, AsyncJournal, Journal, Tail
+from wmem.journal.port import Append, Appended, AsyncJournal, Journal, Tail
 from wmem.model.history import Cursor, Incarnation, Path
 
 P = TypeVar("P")
@@ -164,6 +164,18 @@ class _AsyncNoSweep:
         return 0
 
 
+class _OneAppend:
+    """A store that takes one append at a time."""
+
+    def append_all(self, _appends: Sequence[Append[Any]], /) -> Sequence[Appended[Any]]:
+        return ()
+
+
+class _AsyncOneAppend:
+    async def append_all(self, _appends: Sequence[Append[Any]], /) -> Sequence[Appended[Any]]:
+        return ()
+
+
 class _RootsOfPaths:
     """The roots of a store that only lists paths."""
 
@@ -207,6 +219,7 @@ def sync_ports(journal: Journal[Any], backup_advice: str = "use its own means") 
         Journal=journal,
         Purge=journal if hasattr(journal, "purge") else _NoPurge(),
         Sweep=journal if hasattr(journal, "sweep") else _NoSweep(),
+        AppendAll=journal if hasattr(journal, "append_all") else _OneAppend(),
         Roots=journal if hasattr(journal, "roots") else _RootsOfPaths(journal),
         Backup=journal if hasattr(journal, "backup") else _NoBackup(backup_advice),
         Pause=_Pause(),
@@ -221,6 +234,7 @@ def async_ports(journal: AsyncJournal[Any], backup_advice: str = "use its own me
         Journal=journal,
         Purge=journal if hasattr(journal, "purge") else _AsyncNoPurge(),
         Sweep=journal if hasattr(journal, "sweep") else _AsyncNoSweep(),
+        AppendAll=journal if hasattr(journal, "append_all") else _AsyncOneAppend(),
         Roots=journal if hasattr(journal, "roots") else _AsyncRootsOfPaths(journal),
         Backup=journal if hasattr(journal, "backup") else _AsyncNoBackup(backup_advice),
         Pause=_AsyncPause(),

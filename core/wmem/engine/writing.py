@@ -15,7 +15,7 @@ from wmem.engine.replica import Replica
 from wmem.engine.write_queue import Pause, Ticket, backoff
 from wmem.errors import ConflictError, StoreError, StoreFullError, UnknownOutcomeError
 from wmem.flow import Flow, ask
-from wmem.journal.port import Appended, Journal, new_record_id
+from wmem.journal.port import Append, AppendAll, Appended, Journal, new_record_id
 from wmem.log import find_logger
 from wmem.model.change import Change, ItemTouched
 from wmem.model.history import ORIGIN, Cursor, Incarnation, Path
@@ -23,6 +23,7 @@ from wmem.state import APPLIED_MAX, State
 
 P = TypeVar("P")
 R = TypeVar("R")
+S = TypeVar("S")
 
 _log = find_logger("wmem.engine")
 
@@ -90,6 +91,83 @@ def post(
         return False
     yield from _apply_appended(engine, replica, reply, record_id, full, now=now)
     return not replica.state.disposed
+
+
+def append_together(first: Flow[R], second: Flow[S]) -> Flow[tuple[R, S]]:
+    """Run two flows, the second after the first; where both begin with an append, in one round trip if the store can.
+
+    The second must not depend on what the first appends.
+    """
+    one = _Resumable(first)
+    if one.call is not None and one.call[0] == Journal.append.__qualname__:
+        two = _Resumable(second)
+        if two.call is not None and two.call[0] == Journal.append.__qualname__:
+            appends = [Append(*one.call[1]), Append(*two.call[1])]
+            try:
+                replies = yield from ask(AppendAll.append_all, appends)
+            except BaseException as exc:  # noqa: BLE001  # each of them decides what a failure means
+                one.fail(exc)
+                two.fail(exc)
+            else:
+                if replies:
+                    one.send(replies[0])
+                    two.send(replies[1])
+        try:
+            result = yield from one.run()
+        except BaseException:
+            two.close()
+            raise
+        return result, (yield from two.run())
+    return (yield from one.run()), (yield from second)
+
+
+class _Resumable(Generic[R]):
+    """A flow up to its next call, whose reply may come from elsewhere.
+
+    Attributes:
+        call: What it asks for; None once it has ended.
+    """
+
+    def __init__(self, flow: Flow[R]) -> None:
+        self._flow = flow
+        self._failure: BaseException | None = None
+        self._results: list[R] = []
+        self.call: tuple[str, tuple[Any, ...]] | None = None
+        self._step(lambda: flow.send(None))
+
+    def send(self, reply: object) -> None:
+        """Answer its call."""
+        self._step(lambda: self._flow.send(reply))
+
+    def fail(self, exc: BaseException) -> None:
+        """Let its call fail."""
+        self._step(lambda: self._flow.throw(exc))
+
+    def close(self) -> None:
+        """End it where it is."""
+        self._flow.close()
+
+    def run(self) -> Flow[R]:
+        """Run it to its end."""
+        while self.call is not None:
+            try:
+                reply = yield self.call
+            except BaseException as exc:  # noqa: BLE001  # the flow decides what a failure means
+                self.fail(exc)
+            else:
+                self.send(reply)
+        if self._failure is not None:
+            raise self._failure
+        return self._results[0]
+
+    def _step(self, step: Callable[[], tuple[str, tuple[Any, ...]]]) -> None:
+        self.call = None
+        try:
+            self.call = step()
+        except StopIteration as done:
+            self._results.append(done.value)
+        except BaseException as exc:  # noqa: BLE001  # raised when it is run: the other flow goes first
+            self._failure = exc
 
 
 def _post_in_turn(

@@ -76,6 +76,16 @@ class Appended(NamedTuple, Generic[P]):
     certain: bool = True
 
 
+class Append(NamedTuple, Generic[P]):
+    """The arguments of one `Journal.append`."""
+
+    path: Path
+    record_id: int
+    record: P
+    expected: Cursor | Incarnation | None
+    keep_s: float | None
+
+
 class Journal(Protocol[P]):
     """The sync journal port. Every method is atomic and raises only `StoreError`.
 
@@ -147,6 +157,18 @@ class Roots(Protocol):
 
     def roots(self) -> Iterable[str]:
         """The first segments of all existing paths, each once, from a register, never a scan."""
+        ...
+
+
+class AppendAll(Protocol[P]):
+    """Optional method of a journal to which each call is a round trip."""
+
+    def append_all(self, appends: Sequence[Append[P]], /) -> Sequence[Appended[P]]:
+        """Append to several paths of one root, in order, in one round trip; none of them depends on another.
+
+        Returns:
+            What each of them did; none if this journal takes one append at a time, and did nothing.
+        """
         ...
 
 

@@ -9,9 +9,9 @@ atomic script and one round trip. Needs Redis 6.2, or any Valkey; no modules.
 from collections.abc import Iterable, Mapping, Sequence
 
 from wmem.flow import bind, run
-from wmem.journal.port import Appended, Tail
+from wmem.journal.port import Append, Appended, Tail
 from wmem.journal.redis_client import server_client  # async: from wmem.journal.redis_async import PerLoopServer
-from wmem.journal.redis_flows import append, compact, delete, list_paths, read, sweep
+from wmem.journal.redis_flows import append, append_all, compact, delete, list_paths, read, sweep
 from wmem.journal.redis_roots import KnownStore, list_roots
 from wmem.journal.redis_server import check_server, purge_server
 from wmem.journal.redis_url import parse_redis_url
@@ -64,7 +64,10 @@ class RedisJournal:
     def append(
         self, path: Path, record_id: int, record: bytes, expected: Cursor | Incarnation | None, keep_s: float | None, /
     ) -> Appended[bytes]:
-        return run(append(self.store, path, record_id, record, expected, keep_s), self._ports)
+        return run(append(self.store, Append(path, record_id, record, expected, keep_s)), self._ports)
+
+    def append_all(self, appends: Sequence[Append[bytes]], /) -> Sequence[Appended[bytes]]:
+        return run(append_all(self.store, appends), self._ports)
 
     def compact(self, path: Path, upto: Cursor, snapshot: bytes, keep_s: float | None, /) -> bool:
         return run(compact(path, upto, snapshot, keep_s), self._ports)

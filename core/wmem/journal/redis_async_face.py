@@ -4,9 +4,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from wmem.flow import arun, bind
-from wmem.journal.port import Appended, Tail
+from wmem.journal.port import Append, Appended, Tail
 from wmem.journal.redis_async import PerLoopServer
-from wmem.journal.redis_flows import append, compact, delete, list_paths, read, sweep
+from wmem.journal.redis_flows import append, append_all, compact, delete, list_paths, read, sweep
 from wmem.journal.redis_roots import KnownStore, list_roots
 from wmem.journal.redis_server import check_server, purge_server
 from wmem.journal.redis_url import parse_redis_url
@@ -44,7 +44,10 @@ class AsyncRedisJournal:
     async def append(
         self, path: Path, record_id: int, record: bytes, expected: Cursor | Incarnation | None, keep_s: float | None, /
     ) -> Appended[bytes]:
-        return await arun(append(self.store, path, record_id, record, expected, keep_s), self._ports)
+        return await arun(append(self.store, Append(path, record_id, record, expected, keep_s)), self._ports)
+
+    async def append_all(self, appends: Sequence[Append[bytes]], /) -> Sequence[Appended[bytes]]:
+        return await arun(append_all(self.store, appends), self._ports)
 
     async def compact(self, path: Path, upto: Cursor, snapshot: bytes, keep_s: float | None, /) -> bool:
         return await arun(compact(path, upto, snapshot, keep_s), self._ports)

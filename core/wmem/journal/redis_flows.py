@@ -2,12 +2,12 @@
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from wmem.flow import Flow
-from wmem.journal.port import KEEP_GRACE_S, MISSED_MAX, Appended, Record, Tail, new_salt, path_name
+from wmem.journal.port import KEEP_GRACE_S, MISSED_MAX, Append, Appended, Record, Tail, new_salt, path_name
 from wmem.journal.redis_client import Word
 from wmem.journal.redis_roots import (
     KnownStore,
@@ -20,13 +20,14 @@ from wmem.journal.redis_roots import (
     list_root,
     list_roots,
 )
-from wmem.journal.redis_scripts import APPEND, COMPACT, DELETE, PATHS, READ, SWEEP
+from wmem.journal.redis_scripts import APPEND, APPEND_ALL, COMPACT, DELETE, PATHS, READ, SWEEP
 from wmem.model.history import ORIGIN, Cursor, Incarnation, Path
 
 _MAX_KEEP_MS = 1 << 50  # about 36,000 years: keeps the sum with the server's clock in range
 _MAX_STREAM_ID = "18446744073709551615-18446744073709551615"  # the largest stream id: never a record's
 _STREAM_ID_LIMIT = 1 << 64
 _SWEEP_BATCH = 256  # lapsed scopes that one call of a script forgets
+_UNLISTED: Sequence[Any] = ([], [b"ended"])  # answers of an append whose root must be listed first
 _ENDED = 2  # a script's answer: the root has no scope left
 
 
@@ -82,37 +83,58 @@ def read(store: KnownStore, after: Mapping[Path, Cursor]) -> Flow[Mapping[Path, 
     return tails
 
 
-def append(  # noqa: PLR0917  # the port's own, and the store
-    store: KnownStore,
-    path: Path,
-    record_id: int,
-    record: bytes,
-    expected: Cursor | Incarnation | None,
-    keep_s: float | None,
-) -> Flow[Appended[bytes]]:
+def append(store: KnownStore, call: Append[bytes]) -> Flow[Appended[bytes]]:
     """See `Journal.append`."""
-    root, name = _root_keys(path[0]), path_name(path)
+    root = _root_keys(call.path[0])
+    keys, args = _append_words(root, call)
+    reply = yield from eval_script(APPEND, keys, (*args, ""), path=call.path, writes=True)
+    if reply in _UNLISTED:
+        if not reply:
+            yield from check_absent(store, call.path[0], root.incarnations)
+        # The set of roots has its own cluster slot. A root is added before its first scope, so none is ever unlisted.
+        # The store has its id before any root, and this client knows it before it writes.
+        if store.id is None:
+            yield from identify(store)
+        yield from list_root(call.path[0])
+        reply = yield from eval_script(APPEND, keys, (*args, "rooted"), path=call.path, writes=True)
+        yield from confirm_root(call.path[0])
+    elif store.id is None:
+        exists = not isinstance(reply, list) or bool(reply[2])  # a refusal may find no scope at all
+        yield from identify(store, *[call.path[0]][:exists])
+    return _decode_appended(store, reply)
+
+
+def append_all(store: KnownStore, appends: Sequence[Append[bytes]]) -> Flow[list[Appended[bytes]]]:
+    """See `AppendAll.append_all`."""
+    words = [_append_words(_root_keys(each.path[0]), each) for each in appends]
+    keys = [key for each, _ in words for key in each]
+    args = [word for _, each in words for word in (*each, "")]
+    replies: Sequence[Any] = [None] * len(appends)
+    if store.id is not None:  # else the first append has to learn it
+        replies = yield from eval_script(APPEND_ALL, keys, (len(words), *args), path=appends[0].path, writes=True)
+    made: list[Appended[bytes]] = []
+    for each, reply in zip(appends, replies, strict=True):
+        if not reply or reply in _UNLISTED:
+            made.append((yield from append(store, each)))
+        else:
+            made.append(_decode_appended(store, reply))
+    return made
+
+
+def _append_words(root: _RootKeys, call: Append[bytes]) -> tuple[tuple[str, ...], tuple[Word, ...]]:
+    """The keys and arguments of an append, but for the last one: whether its root is known to be listed."""
+    path, record_id, record, expected, keep_s = call
+    name = path_name(path)
     keys = (root.incarnations, root.hash_prefix + name, root.stream_prefix + name, root.register, root.names)
     wanted = ""
     if expected is not None:
         wanted = f"c{_encode_cursor(expected)}" if isinstance(expected, Cursor) else f"b{expected.chain}"
     # What holds nothing that lives removes or marks: a full server must take it, so that memory can be freed.
     frees = int(keep_s is not None and keep_s <= KEEP_GRACE_S)
-    args = (name, record_id, record, wanted, _to_milliseconds(keep_s), new_salt(), MISSED_MAX, frees)
-    reply = yield from eval_script(APPEND, keys, (*args, ""), path=path, writes=True)
-    if reply in ([], [b"ended"]):
-        if not reply:
-            yield from check_absent(store, path[0], root.incarnations)
-        # The set of roots has its own cluster slot. A root is added before its first scope, so none is ever unlisted.
-        # The store has its id before any root, and this client knows it before it writes.
-        if store.id is None:
-            yield from identify(store)
-        yield from list_root(path[0])
-        reply = yield from eval_script(APPEND, keys, (*args, "rooted"), path=path, writes=True)
-        yield from confirm_root(path[0])
-    elif store.id is None:
-        exists = not isinstance(reply, list) or bool(reply[2])  # a refusal may find no scope at all
-        yield from identify(store, *[path[0]][:exists])
+    return keys, (name, record_id, record, wanted, _to_milliseconds(keep_s), new_salt(), MISSED_MAX, frees)
+
+
+def _decode_appended(store: KnownStore, reply: Any) -> Appended[bytes]:
     if isinstance(reply, list):
         head, size, incarnation, missed = reply
         tail = None if missed is None else _decode_tail(missed)

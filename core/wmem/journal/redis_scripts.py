@@ -170,7 +170,7 @@ if not news then return table.concat(replies, ' ') end
 return replies
 """)
 
-APPEND = _script("""
+_APPEND_LUA = """
 -- KEYS: births, hash, stream, register, names. ARGV: see below; `expected` is '', 'c' and a cursor, or 'b' and a birth.
 -- Answers 'cursor head-before bytes birth'; refused {head, bytes, birth, missed or false};
 -- {} when the root must be listed first, {'ended'} when it is just being taken off the list.
@@ -221,7 +221,35 @@ if not known then
   forget(births, register, names, string.sub(hash, 1, #hash - #path), string.sub(stream, 1, #stream - #path), 2)
 end
 return table.concat({cursor, head, bytes, birth}, ' ')
-""")
+"""
+
+APPEND = _script(_APPEND_LUA)
+
+APPEND_ALL = _script(
+    f"""
+-- Several appends to paths of one root, as one. KEYS: those of each. ARGV: how many there are, and those of each.
+-- Answers what each of them does. Where one fails after another was done, it answers false, for it changed nothing.
+local function append(KEYS, ARGV)
+{_APPEND_LUA}
+end
+local count, replies = tonumber(ARGV[1]), {{}}
+local keys, args = #KEYS / count, (#ARGV - 1) / count
+for at = 0, count - 1 do
+  local done, reply = pcall(
+    append, {{unpack(KEYS, at * keys + 1, (at + 1) * keys)}}, {{unpack(ARGV, at * args + 2, (at + 1) * args + 1)}}
+  )
+  if not done or (type(reply) == 'table' and reply.err) then
+    if at == 0 then
+      if done then return reply end
+      error(reply)
+    end
+    reply = false
+  end
+  replies[at + 1] = reply
+end
+return replies
+"""
+)
 
 COMPACT = _script("""
 -- KEYS: births, hash, stream, register, names. ARGV: path, cursor, snapshot, ms. Answers whether it did.

@@ -14,6 +14,7 @@ from wmem.agent.types.draft import ItemDraft
 from wmem.agent.types.flows import TypeFlows
 from wmem.agent.types.registry import BoundTypes
 from wmem.describe import describe
+from wmem.engine.writing import append_together
 from wmem.errors import BudgetError, InvalidInputError, TurnBudgetError, WmemError
 from wmem.flow import Flow
 from wmem.log import find_logger
@@ -266,8 +267,7 @@ class TurnCore:
         if self.is_abandoned:
             raise InvalidInputError(f"turn {self.id!r} was left by an exception: open another one")
         now = self.handle.settings.clock()
-        step = yield from end_turn(self.handle, self.id)
-        yield from self._write_trace(now)
+        step, _ = yield from append_together(end_turn(self.handle, self.id), self._write_trace(now))
         self.meter.end(now)
         writes = tuple(self.writes)
         self.committed = Committed(
