@@ -347,8 +347,8 @@ def open(
 def agents(url: str, *, client: object | None = None) -> list[str]:
     """The ids of the agents that a store holds something of, sorted; from its register, without reading a scope.
 
-    No key is needed. On Redis an agent is still listed whose scopes have all expired, until maintenance or its next
-    opening finds that.
+    No key is needed. On Redis an agent whose scopes have all expired is listed until its maintenance finds that, a day
+    later or more.
 
     Args:
         url: See `open`. A file that is not there is not made.

@@ -42,10 +42,10 @@ class Placement:
             self._opened.pop().close()
 
 
-def _name_session(runtime: Runtime[Any]) -> str:
+def _name_session(runtime: Runtime[Any]) -> tuple[str, str]:
     """The thread that an agent inherits; without one it has a single conversation."""
     info = runtime.execution_info
-    return str(info.thread_id) if info is not None and info.thread_id is not None else "session"
+    return "user", str(info.thread_id) if info is not None and info.thread_id is not None else "session"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
