@@ -5,7 +5,7 @@ import re
 import wmem
 from wmem import Filters, TurnBudget
 from wmem.testing.suite import Call, Clock, FacetSuite, MemoryOpener
-from wmem.types import MemorizeTraced, ToolCallTraced
+from wmem.types import MemorizeTraced, PackTraced, ToolCallTraced
 
 __all__ = ["ScenarioSuite"]
 
@@ -41,7 +41,8 @@ class ScenarioSuite(FacetSuite):
             tool = call(turn.track_tool_invocation, "find_trains", {"to": "Basel", "day": "Friday"}, trains)
             assert tool is not None
             assert [each.id for each in call(memory.episodic.items.all)] == [tool.id]
-            assert "IC 61" in call(turn.assemble_context, QUESTION, 2_000).text
+            again = call(turn.assemble_context, QUESTION, 2_000)
+            assert "IC 61" in again.text
             # 7. to 9. The answer goes where messages go, what was learned where facts go.
             answer = call(turn.memorize, {"role": "assistant", "content": "Take the IC 61 at 9:04."})
             fact = call(turn.memorize, {"content": "The IC 61 leaves for Basel at 9:04", "type": "fact"})
@@ -61,6 +62,11 @@ class ScenarioSuite(FacetSuite):
             each.item.id for each in done.writes
         ]
         assert [each.id for each in events if isinstance(each, ToolCallTraced)] == [tool.id]
+        packs = [each for each in events if isinstance(each, PackTraced)]
+        assert [(each.tokens, each.budget) for each in packs] == [(context.tokens, 2_000), (again.tokens, 2_000)]
+        replayed = call(memory.replay, packs[0].receipt).context
+        assert replayed is not None
+        assert replayed.to_openai() == context.to_openai()
         # Another session, in another process, a week later: what was learned is there, where it is from is said.
         clock.advance(7 * 24 * HOUR)
         later = open_memory.in_other_process()

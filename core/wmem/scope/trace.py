@@ -11,6 +11,7 @@ from typing import Any
 from wmem.codec.layouts import decode_layout
 from wmem.codec.traces import decode_events, encode_events
 from wmem.engine.replica import Replica
+from wmem.engine.writing import append_together
 from wmem.errors import CorruptionError, InvalidInputError, NotFoundError, StoreError
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
@@ -117,13 +118,19 @@ def end_turn_with(handle: Handle, turn_id: str, contexts: Sequence[Context]) -> 
         if sealed.path != handle.path:
             raise InvalidInputError(f"this context is of the scope {sealed.path!r}, not of {handle.path!r}")
         events.append(sealed.event)
-    step = yield from end_turn(handle, turn_id)
+    handle.check_usable()
+    if handle.incarnation is None:
+        yield from handle.replica()
     events += _list_tool_calls(handle, turn_id)
+    step, _ = yield from append_together(end_turn(handle, turn_id), _append_or_log(handle, turn_id, events))
+    return step
+
+
+def _append_or_log(handle: Handle, turn_id: str, events: Sequence[TraceEvent]) -> Flow[None]:
     try:
         yield from append_trace(handle, turn_id, events, handle.settings.clock())
     except StoreError as exc:
         _log.warning("the trace of turn %s was not written: %s", turn_id, exc)
-    return step
 
 
 def _list_tool_calls(handle: Handle, turn_id: str) -> list[TraceEvent]:
