@@ -1,7 +1,7 @@
 """Write the golden stores of this format: run it once for a new format, never again for an old one.
 
-    python tests/golden/make.py tests/golden/store-v4
-    python tests/golden/make.py tests/golden/store-v4-aes
+    python tests/golden/make.py tests/golden/store-v5
+    python tests/golden/make.py tests/golden/store-v5-aes
 
 A directory whose name ends in ``-aes`` is encrypted under `KEY`. `cache.db` is the store;
 `expected.json` says what every later version must read from it.
@@ -147,7 +147,22 @@ def told(memory: wmem.AgentMemory) -> dict[str, Any]:
             "messages": [message.id for message in messages.all()],
             "withdrawn": [message.model_dump(mode="json", exclude_defaults=True) for message in messages.withdrawn()],
         }
+    if "traced" in found["children"]["root"]:  # since format 5
+        found["traced"] = _told_traces(memory)
     return found
+
+
+def _told_traces(memory: wmem.AgentMemory) -> dict[str, Any]:
+    """What the trace of a session tells, and what its prompts say when they are rendered again."""
+    traces = memory.traces("traced")
+    packs = [pack for trace in traces for pack in trace.packs]
+    replays = [memory.replay(pack.receipt, system="You are careful.") for pack in packs]
+    return {
+        "turns": [[trace.id, trace.at, [type(event).__name__ for event in trace.events]] for trace in traces],
+        "tokens": [[pack.tokens, pack.budget, [each.id for each in pack.recalled]] for pack in packs],
+        "prompts": [each.context and each.context.to_openai() for each in replays],
+        "missing": [[[each.what, each.reason] for each in replay.missing] for replay in replays],
+    }
 
 
 def _told_queue(memory: wmem.AgentMemory) -> dict[str, Any]:
@@ -219,6 +234,7 @@ def make(directory: Path) -> None:
         clock.tick()
         session.items.promote(session.items.add("told to the long term", type="fact", priority="critical").id)
         _fill_taken_back(memory.scope("taken back"), clock)
+        _fill_traced(memory, memory.scope("traced"), clock)
         _fill_long(memory.scope("long"), clock)
     with opened(directory, lambda: START + 200) as memory:
         expected = told(memory)
@@ -247,6 +263,25 @@ def _fill_taken_back(scope: wmem.Scope, clock: Clock) -> None:
     clock.tick()
     scope.messages.withdraw("t0", "t1")
     scope.messages.restore("t1")
+
+
+def _fill_traced(memory: wmem.AgentMemory, scope: wmem.Scope, clock: Clock) -> None:
+    """Three turns with prompts of two kinds; of one of them a message was erased since, another was moved."""
+    for number in range(3):
+        clock.tick()
+        said = [("user", f"What of ship {number}? " * 9), ("assistant", f"Ship {number} is in port {number}. " * 9)]
+        scope.messages.append(
+            [Message.of(role, text, id=f"s{number}{role}", created_at=START) for role, text in said]  # type: ignore[arg-type]  # they are roles
+        )
+        contexts = [
+            scope.pack("Where is ship 0?", budget=120, system="You are careful."),
+            scope.pack(budget=2_000, profile="openai", zone="Europe/Berlin"),
+        ]
+        scope.end_turn(f"turn {number}", *contexts)
+    with memory.turn("traced", id="a turn") as turn:
+        turn.track_tool_invocation("look", {"ship": 1}, "in port")
+    scope.messages.move_to_end("s0user")
+    scope.erase("s1user")
 
 
 def _fill_long(scope: wmem.Scope, clock: Clock) -> None:
