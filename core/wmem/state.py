@@ -47,7 +47,7 @@ DECISIONS_MAX = 1_000
 MERGED_MAX = 1_000  # merged sources that a scope remembers
 TURNS_MAX = 256  # ended turns that a scope remembers, so that none is a second step
 GONE_MAX = 1_000  # removed rows of which a scope remembers place and id
-_TRACE_BYTES = 64  # of a turn in memory, beside its events
+_TRACE_BYTES = 40  # that a turn takes beside its events
 _SYSTEM_ROLES = ("system", "developer")
 
 

@@ -219,7 +219,7 @@ class Plain:
                 while self.traces and (
                     self.traces[0].at < at - keep_s
                     or len(self.traces) > keep_turns
-                    or (len(self.traces) > 1 and sum(64 + len(each.events) for each in self.traces) > keep_bytes)
+                    or (len(self.traces) > 1 and sum(40 + len(each.events) for each in self.traces) > keep_bytes)
                 ):
                     self.traces = self.traces[1:]
 
@@ -332,7 +332,7 @@ def test_the_fold_equals_a_plain_model(records: list[tuple[int, list[Change]]]) 
         "placed": plain.places,
         "applied": set(plain.applied),
         "recent": plain.applied,
-        "bytes": sum(row.size_bytes for row in plain.rows) + sum(64 + len(each.events) for each in plain.traces),
+        "bytes": sum(row.size_bytes for row in plain.rows) + sum(40 + len(each.events) for each in plain.traces),
     }
 
 

@@ -198,7 +198,7 @@ class IdentityCodec:
 
     def size(self, payload: object, /) -> int:
         if isinstance(payload, Checkpoint):
-            traces = sum(len(turn.events) + 64 for turn in payload.traces)
+            traces = sum(len(turn.events) + 40 for turn in payload.traces)
             return sum(row.size_bytes for row in payload.rows) + traces + 64
         assert isinstance(payload, tuple)  # see `decode_record`
         total = 64
