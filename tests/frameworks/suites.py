@@ -114,6 +114,14 @@ SUITES: Sequence[Suite] = (
         ),
     ),
     Suite(
+        name="langchain_tools",
+        find_folder=lambda: HERE / "standard",
+        tests=("langchain_tools.py",),
+        placing="wmem_tool_sets",
+        options=(*_SOCKETS, "-n0", "-oasyncio_mode=auto", f"-c{os.devnull}", "--rootdir=."),
+        runs=(Run(("memory",), always=True), Run(("sqlite",), ("--wmem-store=sqlite",), always=True)),
+    ),
+    Suite(
         name="llamaindex",
         find_folder=find_llamaindex,
         tests=(
