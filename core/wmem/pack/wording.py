@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from wmem.graphemes import cut_before
 from wmem.model.message import Message
 from wmem.model.part import Part, ToolCall
-from wmem.model.recall_marks import RETELLERS, is_memory_call, strip_recalled
+from wmem.model.recall_marks import OPENING, RETELLERS, is_memory_call, strip_recalled
 from wmem.model.row_text import file_name
 
 _MAX_CALL_CHARS = 1_000  # characters of a call's arguments
@@ -20,15 +20,12 @@ _MEDIA_WORDS = {"image": "picture", "audio": "audio", "video": "video", "file": 
 
 def message_text(message: Message) -> str:
     """The text of a message, with its media and its tool calls in words, but for what repeats a memory."""
-    text = _whole_text(message)
-    return strip_recalled(text) if message.role in RETELLERS else text
-
-
-def _whole_text(message: Message) -> str:
     if len(message.parts) == 1 and not message.tool_calls:  # nearly every message
-        return _part_text(message.parts[0])
-    texts = [text for part in message.parts if (text := _part_text(part))]
-    return "\n".join((*texts, *(_call_in_words(call) for call in message.tool_calls if not is_memory_call(call))))
+        text = _part_text(message.parts[0])
+    else:
+        texts = [text for part in message.parts if (text := _part_text(part))]
+        text = "\n".join((*texts, *(_call_in_words(call) for call in message.tool_calls if not is_memory_call(call))))
+    return strip_recalled(text) if OPENING in text and message.role in RETELLERS else text
 
 
 def normalize_text(text: str) -> str:
