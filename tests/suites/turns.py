@@ -194,6 +194,37 @@ class TurnSuite(FacetSuite):
         call(turn.memorize, {"content": "Take the ferry", "type": "plan"})
         assert any("ferry rocks" in each for each in sources(call(turn.assemble_context, asked, 180)))
 
+    def test_closed_sessions_are_asked_too_and_open_ones_are_not(
+        self, open_memory: MemoryOpener, call: Call, clock: Clock
+    ) -> None:
+        memory = open_memory()
+        for name, secret in (("closed", "seven"), ("open", "eight")):
+            talk = [("user", "What is the code of the vault?"), ("assistant", f"The code of the vault is {secret}.")]
+            call(memory.scope(name).messages.append, [{"role": role, "content": text} for role, text in talk])
+        call(memory.working.messages.append, {"role": "assistant", "content": "The code of the vault is nine."})
+        call(memory.types.session("closed")["conversation"].close)
+        clock.advance(3_600)
+        elsewhere = open_memory.in_other_process()
+        turn = elsewhere.turn("now")
+        question = "Tell me the code of the vault"
+        context = call(turn.assemble_context, question, 500)
+        assert "seven" in context.text
+        assert not {"eight", "nine"} & set(context.text.replace(".", " ").split())
+        assert {each.source for each in context.items} == {"conversation"}
+        assert context.sources["conversation"] > 0
+        assert context.context.sources["agent/closed"] > 0
+        without = call(turn.assemble_context, question, 500, Filters(include=["semantic", "working"]))
+        assert without.items == ()
+        call(turn.memorize, {"role": "user", "content": question})
+        again = call(turn.assemble_context, question, 500)
+        assert "seven" in again.text
+        call(turn.commit)
+        replayed = call(elsewhere.replay, again.context.receipt).context
+        assert replayed is not None
+        assert replayed.to_openai() == again.to_openai()
+        call(elsewhere.scope("closed").erase, *[each.id or "" for each in call(elsewhere.scope("closed").messages.all)])
+        assert "seven" not in call(elsewhere.turn("now").assemble_context, question, 500).text
+
     def test_a_blank_prompt_looks_for_the_goals(self, memory: wmem.AgentMemory, call: Call) -> None:
         call(memory.semantic.items.add, "Lisbon is warm in October", type="fact")
         turn = memory.turn("s", goals=["Travel to Lisbon"])

@@ -1,12 +1,12 @@
 """Which memory type something belongs to."""
 
+from wmem.rules.routing import CONVERSATION as CLOSED_TURNS
 from wmem.rules.routing import EPISODIC, SEMANTIC
 
 WORKING, CONVERSATION = "working", "conversation"
 EXTERNAL = "~external"
 """Name of the scopes, which are not stored, that hold what external memory types found."""
-_CONVERSATION_SCOPE = "~conversation"
-_TYPE_OF_SCOPE = {EPISODIC: "episodic", SEMANTIC: "semantic", _CONVERSATION_SCOPE: CONVERSATION}
+_TYPE_OF_SCOPE = {EPISODIC: "episodic", SEMANTIC: "semantic", CLOSED_TURNS: CONVERSATION}
 
 
 def find_source(scope_id: str, *, is_message: bool) -> str:

@@ -1,14 +1,15 @@
 """What a turn adds to a pack: its aims and working memory beside the question, filters, pools, and no repetitions."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from operator import attrgetter, methodcaller
-from typing import Any
+from typing import Any, TypeAlias
 
 from wmem.engine.replica import Replica
+from wmem.flow import Flow
 from wmem.model.change import ItemPut
 from wmem.model.filters import NO_FILTERS, Filters
 from wmem.model.history import Path, to_scope_id
@@ -19,6 +20,7 @@ from wmem.retrieval.candidate_rows import Hit
 from wmem.retrieval.retriever import Query
 from wmem.rules.composite_query import BesideText, compose_query
 from wmem.rules.nearness import adds_nothing, gist, may_stand_in
+from wmem.rules.routing import CONVERSATION as CLOSED_TURNS
 from wmem.rules.sources import CONVERSATION, EXTERNAL, WORKING, find_source
 from wmem.scope.items.filters import ItemFilter
 from wmem.scope.items.labels import ItemLabels
@@ -27,6 +29,10 @@ _LOOK_BACK = 64  # newest items among which the last plan is looked for
 _RECENT_SHARE, _ELSEWHERE_SHARE, _DECAY = 0.5, 0.6, 0.9
 """What the newest item that no question found is ranked by, and the best of an external memory type, which may know
 why it matches: a share of the best score, and less for each that follows."""
+
+
+ReadClosed: TypeAlias = Callable[[Replica[Any]], Flow[Sequence[tuple[Replica[Any], Collection[str]]]]]
+"""Reads, by the scope of their pointers, closed sessions and the ids of the messages of their closed turns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +45,7 @@ class ReadContext:
         pools: By memory type, how many hits it gives at most.
         found_elsewhere: By memory type, the rows of what external ones found.
         warnings: What went wrong before, for the context to tell.
+        read_closed: Reads the closed sessions that pointers lead to; None if they are not asked for.
     """
 
     goals: tuple[str, ...] = ()
@@ -47,6 +54,7 @@ class ReadContext:
     pools: Mapping[str, int] = field(default_factory=dict)
     found_elsewhere: Mapping[str, Sequence[Row]] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    read_closed: ReadClosed | None = None
 
 
 class Assembly:
@@ -56,6 +64,14 @@ class Assembly:
     """Whether the conversation is asked for."""
     warnings: tuple[str, ...] = ()
     """What went wrong before, for the context to tell."""
+
+    reads_closed = False
+    """Whether turns of closed sessions are asked for."""
+
+    def read_closed(self, replicas: list[Replica[Any]]) -> Flow[tuple[list[Replica[Any]], list[Replica[Any]]]]:
+        """What was read without the scope of closed sessions' turns, and the closed sessions."""
+        return replicas, []
+        yield
 
     def begin(self, own: Replica[Any], now: float) -> list[Replica[Any]]:  # noqa: ARG002  # `TurnAssembly` needs them
         """Look at working memory; returns further scopes that are ranked with the others."""
@@ -84,6 +100,7 @@ class TurnAssembly(Assembly):
         self.warnings = context.warnings
         filters = context.filters
         self.has_conversation = filters.includes(CONVERSATION)
+        self.reads_closed = self.has_conversation and context.read_closed is not None
         self._filter = ItemFilter(
             tags=frozenset(filters.tags),
             metadata={},
@@ -96,6 +113,8 @@ class TurnAssembly(Assembly):
         self._now = 0.0
         self._recent: list[Row] = []
         self._elsewhere: dict[Path, Sequence[Row]] = {}
+        self._pointed: dict[Path, Sequence[str]] = {}
+        """Of each closed session, the ids of the messages of its closed turns."""
         self._beside: tuple[BesideText, ...] = ()
         self.hits: dict[str, Hit] = {}
         """What the pack could choose from, by the ids of its units."""
@@ -113,19 +132,39 @@ class TurnAssembly(Assembly):
         self._elsewhere = {(own.path[0], EXTERNAL, name): rows for name, rows in found if rows}
         return [_to_replica(path, rows, own) for path, rows in self._elsewhere.items()]
 
+    def read_closed(self, replicas: list[Replica[Any]]) -> Flow[tuple[list[Replica[Any]], list[Replica[Any]]]]:
+        read = self.context.read_closed
+        if read is None or replicas[-1].path[-1] != CLOSED_TURNS:
+            return replicas, []
+        closed = yield from read(replicas[-1])
+        self._pointed = {replica.path: sorted(ids) for replica, ids in closed}
+        return replicas[:-1], [replica for replica, _ in closed]
+
     def extend(self, query: Query, replicas: Sequence[Replica[Any]]) -> tuple[Query, Sequence[Replica[Any]]]:
         own, *others = replicas
         filters = self.context.filters
-        others = [each for each in others if filters.includes(find_source(to_scope_id(each.path), is_message=False))]
-        only = {each.path: self._find_by_label(each) for each in others} if self._has_labels else {}
-        with own.lock:
-            items = [*own.state.items, *own.state.entries.values()]
+        others = [each for each in others if each.path in self._pointed or self._includes(each)]
+        only: dict[Path, Sequence[str]] = {}
+        for each in others:
+            if each.path in self._pointed:
+                only[each.path] = self._pointed[each.path]
+            elif self._has_labels:
+                only[each.path] = self._find_by_label(each)
+            elif self._pointed:
+                only[each.path] = _list_items(each)  # else the parents' messages would be seen, too
+        items = _list_items(own)
         if not self.has_conversation:
             only[own.path] = items
         # Candidates are chosen before they are filtered: where items are left out, others stand behind them.
         limit = query.limit + (len(items) if self._has_labels or not filters.includes(WORKING) else 0)
         accepts = self._accepts if self._has_labels else None
-        return query._replace(beside=self._beside, accepts=accepts, limit=limit, only=only), [own, *others]
+        wanted = query._replace(
+            beside=self._beside, accepts=accepts, limit=limit, only=only, all_messages=bool(self._pointed)
+        )
+        return wanted, [own, *others]
+
+    def _includes(self, replica: Replica[Any]) -> bool:
+        return self.context.filters.includes(find_source(to_scope_id(replica.path), is_message=False))
 
     def _find_by_label(self, replica: Replica[Any]) -> list[str]:
         filters = self.context.filters
@@ -142,7 +181,7 @@ class TurnAssembly(Assembly):
             source = find_source(to_scope_id(hit.path), is_message=hit.row.role is not None)
             if not self.context.filters.includes(source) or (self._has_labels and not self._accepts(hit.row)):
                 continue
-            if hit.row.role is None and not hit.is_repeated:
+            if (hit.row.role is None or hit.path != self._path) and not hit.is_repeated:
                 if not self._has_room(source, counts):
                     continue
                 counts[source] += 1
@@ -193,6 +232,12 @@ def _rank(rows: Iterable[Row], path: Path, part: str, best: float) -> dict[str, 
     """Rows that no question found, by id: ranked by their order, from a score that is given."""
     scores = ((row, best * _DECAY**at) for at, row in enumerate(rows))
     return {row.id: Hit(row, score, partial(dict, [(part, score)]), path) for row, score in scores}
+
+
+def _list_items(replica: Replica[Any]) -> list[str]:
+    """The ids of a scope's items and entries."""
+    with replica.lock:
+        return [*replica.state.items, *replica.state.entries.values()]
 
 
 def _gist(row: Row) -> str:

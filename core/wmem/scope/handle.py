@@ -32,7 +32,7 @@ from wmem.model.row import Row
 from wmem.observe.metrics import Metrics
 from wmem.policy import Policy, parse_policy
 from wmem.retrieval.embedder import GuardedEmbedder
-from wmem.rules.routing import EPISODIC, SEMANTIC
+from wmem.rules.routing import CONVERSATION, EPISODIC, SEMANTIC
 from wmem.scope.context_window import LatestContext
 from wmem.scope.entries.counts import EntryCounts
 from wmem.scope.index_store import has_grown, keep_grown_index
@@ -369,7 +369,9 @@ class Handle:
         replicas = yield from self.engine.sync(self.lineage[:1] if local_only else self.lineage)
         return self._bind_replicas(replicas)
 
-    def replicas_to_recall(self, *, inherit: bool, long_term: bool) -> Flow[list[Replica[Any]]]:
+    def replicas_to_recall(
+        self, *, inherit: bool, long_term: bool, conversation: bool = False
+    ) -> Flow[list[Replica[Any]]]:
         """The replicas that recall looks at, of one instant: the scope's, its parents', and long-term memory's.
 
         Of long-term memory only those that hold anything. One that cannot be read is left out, and logged once.
@@ -377,12 +379,13 @@ class Handle:
         Args:
             inherit: Whether the parents are among them.
             long_term: Whether long-term memory is.
+            conversation: Whether the scope of closed sessions' turns is, as the last, if it holds any.
         """
         self.check_usable()
         if self._must_exist is not None:
             yield from self._check_exists()
         while True:
-            beside = self.long_term_paths() if long_term else ()
+            beside = self._paths_beside(long_term=long_term, conversation=conversation)
             try:
                 replicas = yield from self.engine.sync((*self.lineage, *beside))
             except (CorruptionError, WrongKeyError):
@@ -390,10 +393,17 @@ class Handle:
                 replicas += yield from self.engine.sync_readable(beside)
             depth = len(self.lineage)
             own = self._bind_replicas(replicas[:depth])
-            if not long_term or beside == self.long_term_paths():
+            if beside == self._paths_beside(long_term=long_term, conversation=conversation):
                 break  # else the policy was not known before
         others = [each for each in replicas[depth:] if each.state.items or each.state.entries]
         return [*(own if inherit else own[:1]), *(each for each in others if not each.state.disposed)]
+
+    def _paths_beside(self, *, long_term: bool, conversation: bool) -> tuple[Path, ...]:
+        """What is read beside the scope and its parents, as far as its policy is known."""
+        paths = self.long_term_paths() if long_term else ()
+        if not conversation or not self.settings.features.has_long_term:
+            return paths
+        return (*paths, (*next(iter(self.long_term_scopes), self.path[:1]), CONVERSATION))
 
     def _bind_replicas(self, replicas: Sequence[Replica[Any]]) -> list[Replica[Any]]:
         """The replicas of the scope and its parents as far as this handle may see them."""

@@ -106,11 +106,14 @@ def pack_scope(
         check_compaction(handle.settings.features)
     now = handle.settings.clock()
     counter = handle.settings.counter()
-    replicas = yield from handle.replicas_to_recall(inherit=inherit, long_term=long_term)
+    known = yield from handle.replicas_to_recall(
+        inherit=inherit, long_term=long_term, conversation=assembly.reads_closed
+    )
+    replicas, closed = yield from assembly.read_closed(known)
     days_in = to_zone(handle.policy.zone if zone is None else zone)
     weighing = handle.policy.recall_profile if scoring is None else RecallProfile.resolve(scoring)
     own = replicas[0]
-    ranked = [*replicas, *assembly.begin(own, now)]
+    ranked = [*replicas, *closed, *assembly.begin(own, now)]
     nearer = _list_nearer(ranked)
     with own.lock:
         leading = own.state.leading_system_text() if assembly.has_conversation else []
@@ -134,7 +137,7 @@ def pack_scope(
     found: Sequence[Hit] = ()
     warnings: Sequence[str] = ()
     if query is not None and query.strip():
-        yield from prepare_index(handle.engine, replicas)
+        yield from prepare_index(handle.engine, [*replicas, *closed])
         dense, warnings = (yield from embed_query(handle, replicas, query)) if weighing.vector else (None, ())
         # As many short memories as fill the budget, within limits.
         limit = max(_MIN_HITS, min(CANDIDATE_LIMIT, options.budget // _SHORT_MEMORY_TOKENS))
@@ -174,7 +177,9 @@ def pack_scope(
             changed_blocks=unlike,
             warnings=(*warnings, *assembly.warnings, *_warn_of_damage(replicas)),
             scope=handle.id,
-            seal=partial(seal_prompt, replicas, live.by_id, now, weighing if query and query.strip() else None),
+            seal=partial(
+                seal_prompt, [*replicas, *closed], live.by_id, now, weighing if query and query.strip() else None
+            ),
         )
     )
     own.use_derived(DecodedMessages, partial(DecodedMessages.replace, messages=factory.decoded))

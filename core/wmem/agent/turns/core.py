@@ -209,6 +209,7 @@ class TurnCore:
                     name: [_to_row(each.item, counter) for each in items] for name, items in found.items()
                 },
                 warnings=tuple(warnings),
+                read_closed=self.types.conversation.read_closed,
             )
         )
         try:

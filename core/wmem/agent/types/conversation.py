@@ -214,6 +214,16 @@ class ConversationFlows:
         if conversation is None:
             return _Sessions(own, {})
         replica, _ = yield from conversation.replica()
+        closed = yield from self.read_closed(replica)
+        pointed = {each.path[1:]: set(ids) for each, ids in closed}
+        return _Sessions([*own, *(each for each, _ in closed)], pointed)
+
+    def read_closed(self, replica: Replica[Any]) -> Flow[list[tuple[Replica[Any], Collection[str]]]]:
+        """The closed sessions, newest first, each with the ids of the messages that belong to closed turns.
+
+        Args:
+            replica: Of the scope of closed turns, caught up.
+        """
         life = self._find_life()
 
         def list_newest(turns: ClosedTurns) -> tuple[list[SessionLife], Mapping[Path, set[str]]]:
@@ -224,7 +234,7 @@ class ConversationFlows:
         lives = {(self.session.path[0], *each.names): each.incarnation for each in newest}
         others = (yield from self.session.engine.sync_readable(list(lives))) if lives else []
         alive = [each for each in others if is_alive(each, lives[each.path]) and each.path != self.session.path]
-        return _Sessions([*own, *alive], pointed)
+        return [(each, pointed.get(each.path[1:], ())) for each in alive]
 
     def _find_life(self) -> SessionLife | None:
         incarnation = self.session.incarnation
