@@ -27,13 +27,18 @@ class _Secrets:
 
     def __init__(self) -> None:
         self.of: dict[tuple[str, ...], set[str]] = defaultdict(set)
+        self.said: dict[tuple[str, ...], set[str]] = defaultdict(set)
+        """Those that are in a session's messages alone."""
         self._count = 0
 
     def text(self, *owner: str) -> str:
         self._count += 1
-        secret = f"secret-{self._count}"
-        self.of[owner].add(secret)
-        return f"The code of the vault is {secret}."
+        self.of[owner].add(self.latest)
+        return f"The code of the vault is {self.latest}."
+
+    @property
+    def latest(self) -> str:
+        return f"secret-{self._count}"
 
     def visible(self, agent: str, user: str, session: str) -> set[str]:
         return self.of[agent,] | self.of[agent, user] | self.of[agent, user, session]
@@ -60,7 +65,15 @@ def _play(store: int) -> None:
         scope, turn = memory.scope(user, session, policy=policy), memory.turn(user, session, policy=policy)
         match number % 5:
             case 0:
-                turn.memorize({"role": "user", "content": secrets.text(agent, user, session)})
+                # Once its session is closed, what was said is remembered in the user's others, too.
+                closes = number % 2
+                owner = (agent, user) if closes else (agent, user, session)
+                turn.memorize({"role": "user", "content": secrets.text(*owner)})
+                if closes:
+                    secrets.of[agent, user] |= secrets.said[agent, user, session]
+                    memory.types.session(user, session)["conversation"].close()
+                else:
+                    secrets.said[agent, user, session] |= {secrets.latest}
             case 1:
                 turn.memorize({"content": secrets.text(agent, user, session), "type": "thought"})
             case 2:

@@ -9,6 +9,7 @@ import pytest
 import wmem
 from wmem import DisposedError, Filters, InvalidInputError, ItemDraft, Message, TurnBudget, TurnBudgetError
 from wmem.testing.suite import Call, Clock, FacetSuite, MemoryOpener
+from wmem.types import MemorizeTraced
 
 __all__ = ["TurnSuite"]
 
@@ -230,6 +231,19 @@ class TurnSuite(FacetSuite):
         turn = memory.turn("s", goals=["Travel to Lisbon"])
         assert sources(call(turn.assemble_context, " ", 500)) == {"Lisbon is warm in October": "semantic"}
         assert sources(call(memory.turn("s").assemble_context, " ", 500)) == {}
+
+    def test_a_goal_finds_what_it_is_about_though_the_request_says_nothing(
+        self, memory: wmem.AgentMemory, call: Call
+    ) -> None:
+        for number in range(40):
+            call(memory.semantic.items.add, f"The archive holds record {number} of the town", type="fact")
+        call(memory.semantic.items.add, "Lisbon is warm in October", type="fact")
+        asked = "Please proceed with it"
+        assert sources(call(memory.turn("a").assemble_context, asked, 500)) == {}
+        aiming = memory.turn("b", goals=["Travel to Lisbon"])
+        assert sources(call(aiming.assemble_context, asked, 500)) == {"Lisbon is warm in October": "semantic"}
+        of_else = memory.turn("c", goals=["Paint the fence"])
+        assert sources(call(of_else.assemble_context, asked, 500)) == {}
 
     def test_the_newest_of_working_memory_is_there_whatever_the_question_and_what_repeats_it_is_not(
         self, memory: wmem.AgentMemory, call: Call
@@ -523,6 +537,28 @@ class TurnSuite(FacetSuite):
         again = call(memory.commit)
         assert (done.step, again.step) == (1, 2)
         assert again.turn_id != done.turn_id
+
+    def test_a_memory_that_is_closed_in_a_turn_of_its_own_still_tells_what_happened(
+        self, open_memory: MemoryOpener, call: Call
+    ) -> None:
+        memory = open_memory()
+        item = call(memory.memorize, {"content": "the cat sleeps", "type": "thought"}).item
+        call(memory.close)
+        again = open_memory()
+        assert call(again.trace, item.turn_id or "").events == (MemorizeTraced(item.id, "working"),)
+        assert call(again.commit).step == 1
+
+    def test_a_memory_of_fewer_features_has_turns_of_its_sessions_alone(
+        self, open_memory: MemoryOpener, call: Call
+    ) -> None:
+        turn = open_memory(features=wmem.Features.core()).turn("s", goals=["sleep"])
+        for item in ("saw the cat", {"content": "the cat sleeps", "type": "fact"}):
+            assert list(call(turn.memorize, item).stored) == ["working"]
+        assert call(turn.track_tool_invocation, "look", None, "the cat sleeps on") is not None
+        context = call(turn.assemble_context, "the cat", 500)
+        assert set(sources(context).values()) == {"working"}
+        assert len(context.items) == 3
+        assert call(turn.commit).stores == {"working": 3}
 
     # -- memory types of others
 

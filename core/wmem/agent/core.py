@@ -308,7 +308,9 @@ class AgentCore:
         return (yield from rotate(self.store.engine, (self.agent_id,), self.settings.clock()))
 
     def close(self) -> Flow[None]:
-        """Stop listeners and maintenance, and write the access counts that are not written yet."""
+        """Stop listeners and maintenance, and write the access counts and the trace that are not written yet."""
+        if self._turn is not None:
+            yield from self._turn.abandon()
         self.settings.open_state.is_closed = True
         self.settings.latest_context.clear()
         if self.settings.metrics is not None:

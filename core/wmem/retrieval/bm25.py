@@ -263,6 +263,17 @@ class QueryScorer:
             sums.maximum(others) / most if most else 1.0,
         )
 
+    def share_of(self, terms: Iterable[str], numbers: Any) -> float:
+        """The largest share of some terms, by rarity, that one of these texts has; what no text has is rarest."""
+        held, distinct = self._postings, list(dict.fromkeys(terms))
+        known = [number for term in distinct if (number := held.number_by_term.get(term)) is not None]
+        rarities = list(map(self._idf, known))
+        total = sum(rarities) + sum(self._unknown_idf(term) for term in distinct if term not in held.number_by_term)
+        if not known or not total:
+            return 0.0
+        found = [self._scores.frequencies(held.by_term[term], numbers) for term in known]
+        return self.ops.maximum(self.ops.apply(partial(_sum_where, rarities), numbers, *found)) / total
+
     def _unknown_idf(self, term: str) -> float:
         shared = self._shared
         return idf(len(self._postings.number_by_id), 0) if shared is None else shared.idf(term)

@@ -47,6 +47,7 @@ _FEW_TEXTS = 16  # fewest texts whose words tell what a question is about
 _MAX_BESIDE = (
     12  # terms of a text beside the question that are looked for, the rarest: a long one is no second question
 )
+_NOTHING_BESIDE: tuple[Sequence[tuple[str, float]], Sequence[Sequence[str]]] = (), ()
 _NEWEST_MESSAGES = 4  # the newest messages, which every pack includes: what repeats them is a duplicate
 
 
@@ -103,11 +104,11 @@ def search(replicas: Sequence[Replica[Any]], query: Query) -> Iterator[Hit]:
     shared = _share_statistics(replicas, inherited, (query.text, *(each.text for each in query.beside)))
     if query.only:
         inherited = [query.only.get(each.path, ids) for each, ids in zip(replicas, inherited, strict=True)]
-    beside = _weigh_beside(replicas, query, shared) if query.beside and profile.beside else ()
+    beside, aims = _weigh_beside(replicas, query, shared) if query.beside and profile.beside else _NOTHING_BESIDE
     recent = _list_recent_terms(replicas[0]) if profile.duplication else _NO_RECENT_TERMS
     texts = _count_texts(replicas, all_messages=query.all_messages)
     found = [
-        _collect_candidates(replica, query, profile, replicas[:depth], only, recent, shared, beside, texts)
+        _collect_candidates(replica, query, profile, replicas[:depth], only, recent, shared, beside, aims, texts)
         for depth, (replica, only) in enumerate(zip(replicas, inherited, strict=True))
     ]
     maxima = SignalMaxima(*map(max, zip(*[each.maxima() for each in found], strict=True)))
@@ -245,8 +246,11 @@ def _list_terms(replicas: Iterable[Replica[Any]], texts: Iterable[str]) -> list[
 
 def _weigh_beside(
     replicas: Sequence[Replica[Any]], query: Query, shared: TermStatistics | None
-) -> list[tuple[str, float]]:
-    """The rarest terms, that some text has, of each text beside the question, with the largest weight of each."""
+) -> tuple[Sequence[tuple[str, float]], Sequence[Sequence[str]]]:
+    """The rarest terms, that some text has, of each text beside the question, with the largest weight of each.
+
+    And all terms of each text that is in no memory.
+    """
     terms = {each.text: _list_terms(replicas, (each.text,)) for each in query.beside}
     counts = shared or replicas[0].use_derived(
         RecallIndex,
@@ -258,7 +262,7 @@ def _weigh_beside(
         found = [term for term in terms[text] if counts.with_term.get(term, 0) > is_stored]
         for term in sorted(found, key=counts.with_term.__getitem__)[:_MAX_BESIDE]:
             weights[term] = max(query.profile.beside * share, weights.get(term, 0.0))
-    return list(weights.items())
+    return list(weights.items()), [terms[each.text] for each in query.beside if not each.is_stored]
 
 
 def _count_texts(replicas: Sequence[Replica[Any]], *, all_messages: bool) -> int:
@@ -296,6 +300,7 @@ def _collect_candidates(  # noqa: PLR0917  # one call in a loop over all that di
     recent: tuple[frozenset[str], frozenset[str]],
     shared: TermStatistics | None,
     beside: Sequence[tuple[str, float]],
+    aims: Sequence[Sequence[str]],
     texts: int,
 ) -> CandidateRows:
     """Acceptable candidates of one replica, with their signals; of a parent no messages and no overridden entries.
@@ -305,6 +310,7 @@ def _collect_candidates(  # noqa: PLR0917  # one call in a loop over all that di
         recent: Ids and terms of the newest messages of the scope that asks: what repeats them is a duplicate.
         shared: Statistics of all the scopes; None for those of this one.
         beside: Terms that are looked for beside the question's, with their weights.
+        aims: The terms of each text beside the question that is in no memory, as a goal: what has them is relevant.
         texts: How many there are in all the scopes.
     """
 
@@ -374,6 +380,8 @@ def _collect_candidates(  # noqa: PLR0917  # one call in a loop over all that di
         if exchanges is not NO_MATCHES:
             numbers = ops.to_list(columns.doc_numbers)
             exchanges = exchanges.renumber({number: place for place, number in enumerate(numbers)})
+        if aims and candidates:
+            coverage = max(coverage, *(scorer.share_of(each, columns.doc_numbers) for each in aims))
         factor = profile.user if intent.of_user else 1.0
         density = profile.density if query.for_note else 0.0
         if candidates and (intent.dates or similarities is not None or texts < _FEW_TEXTS):
