@@ -199,6 +199,21 @@ def test_what_a_parent_knows_is_found_however_many_of_its_messages_match_better(
     ]
 
 
+def test_a_short_exchange_that_is_asked_again_comes_before_long_ones_with_records(session: wmem.Scope) -> None:
+    for number in range(8):
+        look_up(
+            session,
+            f"Sure, my customer number is {number}417, and I do not have the order number with me at the moment",
+            "orders",
+            {"customer": f"{number}417"},
+            json.dumps([{"order": f"W{number}{each}"} for each in range(12)]),
+            "I have your orders.",
+        )
+    say(session, "Sure, customer number 9031", "Thank you. Which bicycle shall it be?")
+    chat(session, 6)
+    assert "Which bicycle shall it be?" in session.pack("sure, customer number", budget=600, tail=0).note
+
+
 # -- priority
 
 

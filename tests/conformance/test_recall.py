@@ -41,10 +41,7 @@ def test_recall_is_the_list_that_a_pack_draws_on(session: Scope, call: Call) -> 
     assert packed.keys() == hits.keys()
     for id, unit in packed.items():
         assert unit.score is not None
-        if "answer" in unit.parts:  # a share of the score of the question, which a pack weighs by its length
-            assert unit.score == unit.parts["answer"] <= hits[id].score
-        else:
-            assert unit.score / unit.parts.get("x density", 1.0) == pytest.approx(hits[id].score)
+        assert (unit.score, unit.parts) == (hits[id].score, hits[id].parts)
 
 
 def test_recall_returns_no_more_than_it_is_asked_for_and_only_the_kinds_asked_for(session: Scope, call: Call) -> None:

@@ -117,7 +117,7 @@ def test_vectors_kept_write_by_write_find_what_those_made_at_once_find(
         assert best == 0
         return
     assert {id: near.score(id) for id in model} == pytest.approx(
-        {id: (each / best) ** 2 for id, each in cosines.items()}
+        {id: (each / best) ** 1.5 for id, each in cosines.items()}
     )
     assert near.top(100, len).keys() == {id for id, each in cosines.items() if each > 0}
     assert list(near.top(2, len).values()) == sorted(near.top(100, len).values(), reverse=True)[:2]
@@ -146,3 +146,37 @@ def test_what_a_parent_knows_is_found_by_its_vector_however_many_of_its_messages
         session.messages.append([{"role": "user", "content": f"where is the lamp {number}"} for number in range(300)])
         session.recall("lamp")
         assert [hit.kind for hit in session.child("task").recall("bulb")] == ["entry"]
+
+
+TOPICS = ("dog cat hamster leash vet", "boat sail harbour mast tide", "bread oven flour yeast dough")
+
+
+def _embed_by_topic(text: str) -> list[float]:
+    """A direction for each topic, one for all other texts, and some that have nothing to do with what is said."""
+    words, number = text.lower().split(), sum(map(ord, text)) % 9
+    own = [float(sum(word in topic.split() for word in words)) for topic in TOPICS]
+    return [*own, 0.0 if any(own) else 3.0, 0.5, *(1.5 * (each == number) for each in range(9))]
+
+
+def _remember_topics(scope: wmem.Scope) -> None:
+    for number in range(30):
+        scope.messages.append({"role": "user", "content": f"{TOPICS[number % 3]} on day {number}"})
+
+
+def test_with_an_embedder_a_question_far_from_all_texts_finds_nothing() -> None:
+    with wmem.open("memory://", agent_id="a", embedder=Embedder(_embed_by_topic)) as memory:
+        session = memory.scope("s")
+        _remember_topics(session)
+        foreign = "Which parliament passed those quarterly budgets?"
+        assert not session.pack(foreign, budget=300, tail=0).note
+        assert session.recall(foreign)  # what is alike at all can still be listed
+
+
+def test_with_an_embedder_a_question_near_a_text_finds_it_without_a_common_word() -> None:
+    def embed(text: str) -> list[float]:
+        return _embed_by_topic(text.replace("schooner", "boat sail harbour"))
+
+    with wmem.open("memory://", agent_id="a", embedder=Embedder(embed)) as memory:
+        session = memory.scope("s")
+        _remember_topics(session)
+        assert "boat sail harbour" in session.pack("Any schooner?", budget=300, tail=0).note

@@ -193,7 +193,7 @@ def test_a_long_answer_that_was_quoted_before_costs_another_question_hardly_more
                     lambda: session.pack("What about the green boat?", budget=1_024, tail=0)  # noqa: B023
                 )
             assert "is green" in session.pack("What about the green boat?", budget=1_024, tail=0).note
-    assert cost["long"] < 2 * cost["short"]
+    assert cost["long"] < 2.2 * cost["short"]  # of long ones a note quotes more, each shorter
     assert cost["long, asked again"] < 1.2 * cost["short, asked again"]
 
 
@@ -211,3 +211,27 @@ def test_a_long_memory_that_changed_is_quoted_as_it_is_now() -> None:
         assert "third flowerpot" not in note
         session.messages.remove("long")
         assert "flowerpot" not in session.pack("Where is the key of the boathouse?", budget=512, tail=0).note
+
+
+def test_weak_matches_are_quoted_shorter_so_that_more_of_them_have_room() -> None:
+    with wmem.open("memory://", agent_id="a") as memory:
+        session = memory.scope("s")
+        for number in range(12):
+            filling = " ".join(f"Sentence {each} of part {number} is about something else." for each in range(20))
+            session.messages.append({"role": "user", "content": f"The lighthouse number {number} is red. {filling}"})
+            session.messages.append({"role": "assistant", "content": f"I see, part {number}."})
+        note = session.pack("Which lighthouse?", budget=1_000, tail=0, recent=0).note
+    assert sum(f"lighthouse number {number} is red" in note for number in range(12)) >= 8
+
+
+def test_a_match_that_stands_alone_is_quoted_as_far_as_there_is_room() -> None:
+    with wmem.open("memory://", agent_id="a") as memory:
+        session = memory.scope("s")
+        long = " ".join(f"Sentence {each} is about the harbour and its cranes." for each in range(20))
+        session.messages.append({"role": "user", "content": f"The lighthouse is red. {long}"})
+        for number in range(40):
+            session.messages.append(
+                {"role": "user", "content": f"Nothing new in week {number}, all is well " * 3, "thread_id": f"{number}"}
+            )
+        note = session.pack("What colour is the lighthouse?", budget=1_000, tail=0, recent=0).note
+    assert f"The lighthouse is red. {long}" in note

@@ -18,8 +18,8 @@ _DAY = 86_400.0
 class RecallProfile(BaseModel):
     """The coefficients of the ranking formula.
 
-    ``score = (similarity x words + session x its session's words + vector x cosine² + recency x age
-    + importance x importance - duplication x overlap) x speaker x user x (1 + date x match) x when``,
+    ``score = (similarity x words + session x its session's words + vector x cosine^1.5 + recency x age
+    + importance x importance - duplication x overlap + prior) x speaker x user x (1 + date x match) x when x asks``,
     each sum in brackets from 0 to 1 of the best candidate. 0 as a weight or floor, or 1 as a factor, switches a part
     off.
 
@@ -34,6 +34,7 @@ class RecallProfile(BaseModel):
         feedback: Weight of relevance feedback: terms that the best texts share and the query lacks.
         feedback_texts: Number of texts that give those terms.
         feedback_terms: Number of those terms.
+        related: Weight of words related to those of the query: a kind's things ("pet", "dog") and synonyms.
         next_to: Share of its score that a message lends to the one after it.
         question: Factor for what a message that ends with a question lends to the one after it.
         backward: Factor for what a message lends to the one before it.
@@ -44,6 +45,9 @@ class RecallProfile(BaseModel):
         speaker: Factor for messages of the one person the query names; less where what he said has fewer
             words of the query than what others said.
         name_weight: Weight of that person's name as a word of the query, if there are others.
+        named: Added for messages of that person, no more than the rest of the score.
+        substance: The same for how much a message says: the more for more words, up to 25.
+        asks: Factor for a message that ends with a question, which is rarely what answers another.
         beside: Weight of the words of what an agent aims at and just did, beside the question's own; see
             `AgentMemory.turn`.
         user: Factor for messages of the user when the query speaks in the first person, unless it asks what the
@@ -54,15 +58,17 @@ class RecallProfile(BaseModel):
             structured text.
         answer: Share of the question's words from which a message of the user lends its score to the rest of
             its exchange; 1 never.
-        density: Exponent of a text's tokens by which its score is divided in a pack, where room is short: for short
-            texts more of them have room. Not in exchanges with a record.
+        density: Exponent of a message's tokens by which its score is divided for the order in which a pack quotes, as
+            room is short: of short ones more have room. Not in exchanges that match. Scores stay those of recall.
         question_floor: Share of a question's words, by rarity and without names, that the best text must have, or a
-            pack quotes nothing that recall found; not where there are few texts, an embedder, or a date in the
-            question.
+            pack quotes nothing that recall found; not where there are few texts, or a date in the question.
+        closeness_floor: With an embedder, how near the best text must be to the question where its words are too few:
+            0 as near as any two texts of the scope, 1 as near as a text and the one most like it.
         score_floor: Share of the best score below which a pack quotes nothing.
         near_equal: Share of a score within which items are ordered by priority, importance and age.
-        vector: Weight of the squared cosine with the query, half of its neighbours' included, relative to the best;
-            only with an embedder. Below `similarity`, what shares no word is never before what shares the most.
+        vector: Weight of the cosine with the query to the power of 1.5, half of its neighbours' included, relative to
+            the best; only with an embedder. Below `similarity`, what shares no word is never before what shares the
+            most.
         item_floor: Share of what the best item holds of a question that another must hold to be found by
             `items.search` in the order of recall, weak words counted little. With a floor, an item that shares no
             more than a weak word, in nearly every item or common in the language, is not found.
@@ -83,6 +89,7 @@ class RecallProfile(BaseModel):
     feedback: float = Field(0.2, ge=0)
     feedback_texts: int = Field(10, ge=1)
     feedback_terms: int = Field(20, ge=1)
+    related: float = Field(0.35, ge=0)
     next_to: float = Field(0.4, ge=0)
     question: float = Field(2.0, ge=0)
     backward: float = Field(0.75, ge=0)
@@ -91,17 +98,21 @@ class RecallProfile(BaseModel):
     session: float = Field(0.2, ge=0)
     speaker: float = Field(1.8, ge=1)
     name_weight: float = Field(0.1, ge=0, le=1)
+    named: float = Field(0.05, ge=0)
+    substance: float = Field(0.12, ge=0)
+    asks: float = Field(0.9, gt=0, le=1)
     beside: float = Field(0.2, ge=0)
     user: float = Field(4.0, ge=1)
     date: float = Field(1.0, ge=0)
     when: float = Field(1.25, ge=1)
     exchange: float = Field(0.6, ge=0)
     answer: float = Field(0.8, gt=0, le=1)
-    density: float = Field(0.08, ge=0, le=1)
+    density: float = Field(0.12, ge=0, le=1)
     question_floor: float = Field(0.13, ge=0, le=1)
+    closeness_floor: float = Field(0.4, ge=0)
     score_floor: float = Field(0.05, ge=0, le=1)
     near_equal: float = Field(0.05, ge=0, le=1)
-    vector: float = Field(0.8, ge=0)
+    vector: float = Field(0.95, ge=0)
     item_floor: float = Field(0.5, ge=0, le=1)
 
     def __init__(self, **coefficients: object) -> None:
@@ -136,9 +147,19 @@ class RecallProfile(BaseModel):
         With an embedder, vectors count half as much as words: as much, they lose what tools said.
         """
         document = {"similarity": 0.40, "recency": 0.25, "importance": 0.25, "duplication": 0.10}
-        off = {"feedback": 0, "next_to": 0, "next_but_one": 0, "session": 0, "date": 0, "exchange": 0, "density": 0}
+        off = {
+            "feedback": 0,
+            "related": 0,
+            "next_to": 0,
+            "next_but_one": 0,
+            "session": 0,
+            "date": 0,
+            "exchange": 0,
+            "density": 0,
+        }
         off |= {"item_floor": 0, "question_floor": 0, "score_floor": 0, "near_equal": 0}
-        factors = {"speaker": 1, "name_weight": 1, "user": 1, "when": 1, "answer": 1, "vector": 0.2}
+        off |= {"named": 0, "substance": 0}
+        factors = {"speaker": 1, "name_weight": 1, "user": 1, "when": 1, "asks": 1, "answer": 1, "vector": 0.2}
         return cls(**{"name": "balanced", **document, **off, **factors, **coefficients})
 
 

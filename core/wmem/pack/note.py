@@ -1,5 +1,6 @@
 """What the note of a prompt quotes: pinned items, recalled memories that no message repeats, a summary of the rest."""
 
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,7 +12,7 @@ from wmem.pack.excerpt import LongMemory
 from wmem.pack.passage import PassageTerms
 from wmem.pack.render import NoteEntry, mark_superseded, render_note, to_quote
 from wmem.pack.repeats import Repeats, repeat_entry
-from wmem.pack.request import Candidate, Rendered
+from wmem.pack.request import Candidate, RecalledCandidate, Rendered
 from wmem.pack.selection import Selection
 from wmem.pack.summary import MAX_COVERED_MESSAGES, summarize
 from wmem.pack.wording import message_text, normalize_text
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 
 _LEAST_QUOTE_TOKENS = 12  # of a quote that is worth a look at what is left out
 _ANSWER_TOKENS = 64  # of an answer that are quoted however small the budget
+_ALWAYS_WHOLE_TOKENS = 128  # of a short memory, which is quoted whole however weak a match it is
+_WEAK_TOKENS = 48  # of a weak match that are quoted
+_STEEPNESS = 3  # power of its score with which a match has a share in the room
+_MATCHES_SHARE = 0.7  # of the room, that is divided so: the rest is for those of which the least is quoted
 _SHORT_TOKENS = 256  # tokens up to which a recalled memory is quoted whole if it fits in a quarter of the budget
 
 
@@ -34,21 +39,38 @@ class _QuoteLimits(NamedTuple):
         least: Limit of any other's.
         record: Limit of a record's: a part of it mostly lacks what is asked for.
         answer: Limit of an answer's that stands where it does for its question.
+        budget: What these are parts of.
     """
 
+    budget: int
     whole: int
     most: int
     least: int
     record: int
     answer: int
 
-    def of(self, candidate: Candidate, form: RecallForm = "") -> int:
-        """The limit of a memory's quote."""
+    def of(self, candidate: Candidate, form: RecallForm = "", share: float | None = None) -> int:
+        """The limit of a memory's quote.
+
+        Args:
+            share: Its share of the room among all matches; None if it is no match.
+        """
         if form == "answer":
             return self.answer
         if form == "record" and candidate.tokens <= self.record:
             return self.record
-        return self.most if candidate.tokens <= self.whole else self.least
+        limit = self.most if candidate.tokens <= self.whole else self.least
+        if share is None or candidate.tokens <= _ALWAYS_WHOLE_TOKENS:
+            return limit
+        return min(limit, max(_WEAK_TOKENS, int(share * self.budget)))
+
+
+def _share_room(recalled: Sequence[RecalledCandidate]) -> list[float]:
+    """The share of each match in the room, by its score: one that stands alone gets much, of many each gets little."""
+    best = max([each.score for each in recalled])
+    weights = [max(0.0, each.score / best) ** _STEEPNESS if best > 0 else 1.0 for each in recalled]
+    total = sum(weights)
+    return [_MATCHES_SHARE * weight / total for weight in weights]
 
 
 class Note:
@@ -105,7 +127,8 @@ class Note:
         texts = self._texts_in_prompt() | {entry.quote.text for entry in selection.note_entries.values()}
         repeats = Repeats(selection.note_entries.values())
         limits = self._quote_limits(room)
-        for recalled in self._request.recalled:
+        shares = _share_room(self._request.recalled)
+        for recalled, share in zip(self._request.recalled, shares, strict=True):
             candidate = recalled.candidate
             if candidate.id in included:
                 continue
@@ -113,7 +136,7 @@ class Note:
             if recalled.below_floor or recalled.is_repeated:
                 selection.rejected.append((recalled, "floor" if recalled.below_floor else "duplicate"))
                 continue
-            limit = limits.of(candidate, recalled.form)
+            limit = limits.of(candidate, recalled.form, share)
             if limit < min(candidate.tokens - MESSAGE_OVERHEAD, _LEAST_QUOTE_TOKENS):
                 selection.rejected.append((recalled, "budget"))
                 continue
@@ -235,7 +258,7 @@ class Note:
         budget = min(self._selection.options.budget, 2 * room)
         whole = min(max(_SHORT_TOKENS, budget // 8), budget // 4)
         answer = min(max(_ANSWER_TOKENS, budget // 10), budget // 4)
-        return _QuoteLimits(whole, budget // 4, budget // 6, record=max(budget // 4, room // 2), answer=answer)
+        return _QuoteLimits(budget, whole, budget // 4, budget // 6, record=max(budget // 4, room // 2), answer=answer)
 
     def _to_entry(self, candidate: Candidate, max_tokens: int | None = None) -> NoteEntry | None:
         """The memory as an entry of the note, pinned and whole without `max_tokens`; None for an echo."""

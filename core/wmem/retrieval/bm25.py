@@ -7,6 +7,7 @@ from operator import le, mul
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from wmem.analysis.analyzer import SPELLED
+from wmem.analysis.thesaurus import expand_term
 from wmem.retrieval.arrays import ArrayOps, ListOps, has_numpy
 from wmem.retrieval.postings import TF_BITS, TF_MAX, Columns, Postings, Saturation, TermStatistics, idf
 
@@ -22,6 +23,7 @@ _SPELLING_SHARE = 0.3
 _MIN_POSTINGS_RATIO = 64  # postings per possible text length from which a table of gains pays off
 _BLOCK_SIZE = 64  # texts in a block, whose best score is found first
 _MOST_COVERED = 12  # terms as rare as the rarest that a text is held against
+_MAX_RELATED = 32  # related words that are looked for
 _MAX_READ_RATIO = 4  # postings for each text looked for, up to which all are read
 _NUMPY_MIN_TEXTS = 512  # fewest texts for which numpy is faster than lists, by more than it takes to import
 _NUMPY_MIN_TERMS = 32_768  # the same for the terms of fewer texts, which are long
@@ -344,6 +346,17 @@ class QueryScorer:
         found = [(number, weight) for term, weight in weighted if (number := numbers.get(term)) is not None]
         self._add_terms([(number, weight) for number, weight in found if number not in own])
 
+    def add_related(self, language: str, weight: float) -> None:
+        """Add the rarest words related to the query's in its language, with a weight; a term of the query has 1."""
+        held = self._postings
+        terms = [term for term in (*self.terms, *self._unknown) if term not in self._names]
+        related = dict.fromkeys(each for term in terms for each in expand_term(term, language))
+        numbers = [number for each in related if (number := held.number_by_term.get(each)) is not None]
+        known = frozenset(self._terms)
+        found = [each for each in numbers if each not in known and held.document_frequencies[each]]
+        found.sort(key=held.document_frequencies.__getitem__)
+        self._add_terms([(each, weight) for each in found[:_MAX_RELATED]])
+
     def _weigh_spellings(self, spellings: frozenset[str]) -> list[tuple[int, float]]:
         """What a text gains that spells a word as the query does, or loses that does not: a share of the word's own."""
         held, weighted = self._postings, []
@@ -354,7 +367,7 @@ class QueryScorer:
                     continue
                 share = _SPELLING_SHARE if spelling in spellings else -_SPELLING_SHARE
                 number = held.number_by_term[spelling]
-                weighted.append((number, share * held.idf(term) / held.idf(number)))
+                weighted.append((number, share * self._idf(term) / self._idf(number)))
         return weighted
 
     def _find_weights(self, weights: Mapping[str, float]) -> dict[int, float]:

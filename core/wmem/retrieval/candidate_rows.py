@@ -4,7 +4,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache, partial
 from itertools import repeat
-from operator import add, mul, truediv
+from operator import add, truediv
 from typing import Any, NamedTuple, TypeAlias
 
 from wmem.model.history import Path
@@ -28,6 +28,25 @@ def _density_table(density: float) -> "array[float]":
     """The factor for each number of tokens, up to the longest that makes a difference."""
     factors = [(_SHORTEST_TOKENS / max(tokens, _SHORTEST_TOKENS)) ** density for tokens in range(_LONGEST_TOKENS + 1)]
     return array("d", factors)
+
+
+def order_for_note(ranked: list[RankedRow], density: float) -> list[RankedRow]:
+    """The rows in the order in which a note quotes them: of messages the shorter ones go first, as room is short.
+
+    Not in exchanges that match, which would be torn apart.
+
+    Args:
+        ranked: Rows, best first; their scores stay as they are.
+        density: The profile's.
+    """
+    factors = _density_table(density)
+    worths = [
+        score
+        if added or (row := each.rows[at]).role is None
+        else score * factors[min(row.tokens or 0, _LONGEST_TOKENS)]
+        for score, each, at, added in ranked
+    ]
+    return [ranked[place] for place in sorted(range(len(ranked)), key=worths.__getitem__, reverse=True)]
 
 
 class Hit(NamedTuple):
@@ -56,7 +75,6 @@ class CandidateRows(NamedTuple):
     Attributes:
         exchanges: What their exchanges add, by position instead of number.
         user_factor: Factor of what their exchanges add.
-        density: The profile's, if short texts are preferred.
         coverage: The share of the question's words that the best of the texts has, by rarity.
     """
 
@@ -66,7 +84,6 @@ class CandidateRows(NamedTuple):
     arithmetic: ArrayOps[Any]
     exchanges: ExchangeMatches = NO_MATCHES
     user_factor: float = 1.0
-    density: float = 0.0
     coverage: float = 0.0
 
     def maxima(self) -> SignalMaxima:
@@ -89,8 +106,6 @@ class CandidateRows(NamedTuple):
             scale: Of the scores of exchanges.
         """
         sums, added = self.arithmetic, dict[int, Added]()
-        if self.density:
-            scores = sums.apply(mul, scores, self._density_factors())
         if self.exchanges is not NO_MATCHES:
             values = sums.to_list(scores)
             for at, score in self.exchanges.scores.items():
@@ -108,19 +123,6 @@ class CandidateRows(NamedTuple):
         places = sums.to_list(best)
         more: Iterable[Added] = [added.get(at, ()) for at in places] if added else repeat(())
         return zip(sums.to_list(sums.take(scores, best)), repeat(self), places, more, strict=False)
-
-    def _density_factors(self) -> Any:
-        """The factor of each row for its tokens: 1 for a short one, and in an exchange with a record."""
-        tokens = [row.tokens or 0 for row in self.rows]
-        for position in self.exchanges.scores:
-            tokens[position] = 0
-        sums = self.arithmetic
-        return sums.take(_density_table(self.density), sums.clip(sums.ints(tokens), _LONGEST_TOKENS))
-
-    def _density_factor(self, position: int) -> float:
-        """The same of one row."""
-        tokens = 0 if position in self.exchanges.scores else self.rows[position].tokens or 0
-        return _density_table(self.density)[min(tokens, _LONGEST_TOKENS)]
 
     def hit(
         self,
@@ -148,7 +150,5 @@ class CandidateRows(NamedTuple):
         if added and added[0][0] in _WHOLE_SCORES:
             return dict(added)
         signals = Signals(*(float(column[position]) for column in self.signals))
-        parts = dict(score_parts(signals, maxima, profile))
-        if self.density and (factor := self._density_factor(position)) != 1.0:
-            parts["x density"] = factor
+        parts = score_parts(signals, maxima, profile)
         return {**parts, **dict(added)} if added else parts

@@ -93,29 +93,37 @@ def match_exchanges(
         texts = map(matches.number_by_slot.__getitem__, exchanges.slots(exchange))
         return [number for number in texts if number not in exclude]
 
+    slots = sums.to_list(sums.take(matches.columns.slots, candidates))
+    asked_again: list[tuple[int, int, float]] = []  # the number of a message of the user, its slot, and its coverage
+    if profile.answer < 1:
+        covers = sums.apply(partial(lt, profile.answer), coverage)
+        chosen = map(sums.to_list, (sums.select(candidates, covers), sums.select(coverage, covers)))
+        texts_of = matches.columns.slots
+        asked_again = [
+            (number, texts_of[number], covered)
+            for number, covered in zip(*chosen, strict=True)
+            if neighbors.is_user[texts_of[number]]
+        ]
     scores: dict[int, float] = {}
     best, answers = 0.0, list[Answer]()
     if profile.exchange and exchanges.has_records:
-        slots = sums.to_list(sums.take(matches.columns.slots, candidates))
         met = [each for each in dict.fromkeys(map(of_slot.__getitem__, slots)) if each]
-        has_record = list(map(exchanges.has_record, met))
-        if any(has_record):
+        # Where the query is asked again, a short exchange without a record must not stand behind a long one with one.
+        again = {of_slot[slot] for _, slot, _ in asked_again}
+        is_scored = [exchanges.has_record(each) or each in again for each in met]
+        if any(is_scored):
             texts = list(map(members, met))
             joint = matches.joint_scores(texts, _LENGTH_NORMALIZATION)
             best = max(joint)
-            ranked = sorted(zip(joint, texts, has_record, strict=True), key=itemgetter(0), reverse=True)
+            ranked = sorted(zip(joint, texts, is_scored, strict=True), key=itemgetter(0), reverse=True)
             for score, text, is_wanted in ranked[:_MAX_EXCHANGES]:
                 if is_wanted and len(scores) < _MAX_TEXTS:
                     scores |= dict.fromkeys(text, score)
                     answers += _find_results(matches, neighbors, text)
-    if profile.answer < 1:
-        covers = sums.apply(partial(lt, profile.answer), coverage)
-        chosen = map(sums.to_list, (sums.select(candidates, covers), sums.select(coverage, covers)))
-        for number, covered in zip(*chosen, strict=True):
-            if neighbors.is_user[slot := matches.columns.slots[number]]:
-                share = _ANSWER_SHARE * (covered - profile.answer) / (1 - profile.answer)
-                others = [each for each in members(of_slot[slot]) if each != number][:_MAX_ANSWERS]
-                answers += [Answer(number, others, share, "answer")] if others else []
+    for number, slot, covered in asked_again:
+        share = _ANSWER_SHARE * (covered - profile.answer) / (1 - profile.answer)
+        others = [each for each in members(of_slot[slot]) if each != number][:_MAX_ANSWERS]
+        answers += [Answer(number, others, share, "answer")] if others else []
     records = {number for number in scores if exchanges.is_record[matches.columns.slots[number]]}
     return ExchangeMatches(scores, best, answers, records) if scores or answers else NO_MATCHES
 

@@ -150,6 +150,7 @@ class Index:
         k1: float = 1.2,
         b: float = 0.75,
         feedback: Feedback | None = None,
+        related: float = 0.0,
         question_id: str | None = None,
         cue: str = "",
         cue_weight: float = 1.0,
@@ -161,6 +162,7 @@ class Index:
         """The BM25 scores of all texts for the query; see `QueryScorer`.
 
         Args:
+            related: Weight of words that are related to the query's; see `wmem.analysis.thesaurus`.
             question_id: Id of the text that is the query itself, which is no feedback.
             cue: Words that have another weight, as a name that says who is meant.
             names: Names in the query, which are no part of what a text covers of it.
@@ -172,7 +174,7 @@ class Index:
         if cue and cue_weight != 1:
             weights = dict.fromkeys(self._analyze_query(cue)[1], cue_weight)
         known_as = {term for name in names for term in self._analyze_query(name)[1]}
-        _, terms, spellings = self._analyze_query(query)
+        language, terms, spellings = self._analyze_query(query)
         found = QueryScorer(
             self._postings,
             self._select_terms(terms),
@@ -186,6 +188,8 @@ class Index:
         )
         if feedback is not None and feedback.weight:
             found.expand_query(feedback, question_id)
+        if related:
+            found.add_related(language, related)
         if beside:
             found.add_beside(beside)
         return found

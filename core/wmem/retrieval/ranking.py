@@ -3,9 +3,10 @@
 Written once for columns of numbers, plain lists or numpy arrays; see `wmem.retrieval.arrays`.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
-from functools import partial
+from functools import lru_cache, partial
 from itertools import compress
 from operator import add, mul, ne
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -23,6 +24,7 @@ C = TypeVar("C")
 _BEST_SCORES = 3  # best scores of a speaker, which are compared with the best of the others
 _LEAST_RATIO, _RATIO_RANGE = 0.4, 0.5  # the speaker's factor counts from this ratio on, and in full after that range
 _OVERSAMPLING = 2  # candidates scored per result wanted: a factor may raise one
+_MUCH_TERMS = 25  # terms of a message that says much; one of more says no more to a question
 _BEFORE, _AFTER = 0, 1  # columns of the nearest neighbours
 _VECTOR_LENDING = 0.5  # of what is lent by words: a text that means the same is mostly the one that is wanted
 _LENDING_TOKENS_RATIO = 2
@@ -36,7 +38,7 @@ class CandidateColumns(NamedTuple, Generic[C]):
         doc_numbers: Numbers of the texts in the index.
         bm25: Their own BM25 scores.
         near: The BM25 scores that their neighbours lend them.
-        vector: The squared cosines relative to the best, plus half of what their neighbours lend.
+        vector: The cosines to the power of 1.5, relative to the best, plus half of what their neighbours lend.
         borrow_share: The share each takes of what is lent: less for a long message, unless the
             query asks for what was answered, and none for a fact.
     """
@@ -114,6 +116,35 @@ def select_candidates(
     return CandidateColumns(*(take(column, best) for column in columns)), exchanges, coverage.best
 
 
+def score_priors(
+    columns: CandidateColumns[Any],
+    matches: QueryScorer,
+    neighbors: NeighborGraph,
+    intent: QueryIntent,
+    profile: RecallProfile,
+) -> Any:
+    """What each candidate scores before its words are looked at; nothing for what is no message.
+
+    A message that says much answers more questions, and of what somebody did mostly he himself tells.
+    """
+    sums = matches.ops
+    slots = sums.to_list(sums.take(matches.columns.slots, columns.doc_numbers))
+    lengths = sums.to_list(sums.take(matches.columns.lengths, columns.doc_numbers))
+    table = _substance_table(profile.substance)
+    priors = [table[min(length, _MUCH_TERMS)] if slot else 0.0 for slot, length in zip(slots, lengths, strict=True)]
+    if intent.speaker is not None and profile.named:
+        by, named = neighbors.speakers, profile.named
+        priors = [each + named * (by[slot] == intent.speaker) for each, slot in zip(priors, slots, strict=True)]
+    return sums.floats(priors)
+
+
+@lru_cache(16)
+def _substance_table(substance: float) -> Sequence[float]:
+    """What a message scores by its number of terms, up to the most that make a difference."""
+    most = math.log(_MUCH_TERMS)
+    return [substance * math.log(max(1, terms)) / most for terms in range(_MUCH_TERMS + 1)]
+
+
 def session_scores(columns: CandidateColumns[Any], matches: QueryScorer) -> Any:
     """The damped BM25 score of each candidate's session."""
     sums = matches.ops
@@ -132,7 +163,7 @@ def score_factors(
     *,
     exchanges: ExchangeMatches,
 ) -> list[Any]:
-    """The score factors of each candidate: speaker, user, date, and whether it tells a time.
+    """The score factors of each candidate: speaker, user, date, whether it tells a time, and whether it asks.
 
     What a tool told the user is the user's.
     """
@@ -161,6 +192,7 @@ def score_factors(
         user,
         day,
         sums.factor_where(sums.take(neighbors.mentions_time, slots), profile.when) if intent.asks_when else ones,
+        sums.factor_where(sums.take(neighbors.asks, slots), profile.asks),
     ]
 
 
@@ -226,8 +258,9 @@ class Signals(NamedTuple, Generic[C]):
         bm25: Its own BM25 score.
         near: The BM25 score that its neighbours lend it.
         session: The damped BM25 score of its session.
-        vector: Its squared cosine with the query relative to the best, plus half of what its neighbours lend.
+        vector: Its cosine with the query to the power of 1.5, relative to the best, plus half of what neighbours lend.
         overlap: The share of its terms that the newest messages have.
+        prior: What it scores for how much it says, and for who says it; no more counts than all before.
     """
 
     bm25: C
@@ -237,10 +270,15 @@ class Signals(NamedTuple, Generic[C]):
     recency: C
     importance: C
     overlap: C
+    prior: C
     speaker: C
     user: C
     date: C
     when: C
+    asks: C
+
+
+_FACTORS = Signals._fields[-5:]
 
 
 class SignalMaxima(NamedTuple):
@@ -256,13 +294,19 @@ def recency_decay(age_s: float, half_life_s: float) -> float:
     return float(0.5 ** (max(0.0, age_s) / half_life_s))
 
 
+def _limit_prior(prior: Any, rest: Any) -> Any:
+    """The lesser of both, at least 0, of numbers or columns: nothing is found for its length or its speaker alone."""
+    lesser = (prior + rest - abs(prior - rest)) / 2
+    return (lesser + abs(lesser)) / 2
+
+
 def score_function(maxima: SignalMaxima, profile: RecallProfile) -> Callable[..., Any]:
     """A function from signals, in field order, to a score; takes numbers or columns. See `wmem.RecallProfile`."""
     similarity, session, vector = profile.similarity, profile.session, profile.vector
     words_most, session_most, vector_most = maxima
 
     def score(*signals: Any) -> Any:
-        words, near, sessions, meant, recent, important, overlap, *factors = signals
+        words, near, sessions, meant, recent, important, overlap, prior, *factors = signals
         # Written out, not as a sum of named parts: it runs for every candidate, the parts only for the few reported.
         made = (
             (similarity * (words + near) / words_most if words_most else 0.0)
@@ -272,6 +316,7 @@ def score_function(maxima: SignalMaxima, profile: RecallProfile) -> Callable[...
             + profile.importance * important
             - profile.duplication * overlap
         )
+        made = made + _limit_prior(prior, made)
         for factor in factors:
             made = made * factor
         return made
@@ -290,8 +335,9 @@ def score_parts(signals: Signals[float], maxima: SignalMaxima, profile: RecallPr
         "importance": profile.importance * signals.importance,
         "duplication": -profile.duplication * signals.overlap,
     }
+    added["prior"] = _limit_prior(signals.prior, sum(added.values()))
     made = {name: term for name, term in added.items() if term}
-    for name, factor in zip(Signals._fields[-4:], signals[-4:], strict=True):
+    for name, factor in zip(_FACTORS, signals[-len(_FACTORS) :], strict=True):
         if factor != 1.0:
             made[f"x {name}"] = factor
     return made

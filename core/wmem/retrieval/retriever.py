@@ -18,7 +18,7 @@ from wmem.model.recall_profile import RecallProfile
 from wmem.model.row import Row
 from wmem.retrieval.arrays import ListOps
 from wmem.retrieval.bm25 import Feedback
-from wmem.retrieval.candidate_rows import CandidateRows, Hit, RankedRow
+from wmem.retrieval.candidate_rows import CandidateRows, Hit, RankedRow, order_for_note
 from wmem.retrieval.exchange_matches import NO_MATCHES
 from wmem.retrieval.index import WordMatches
 from wmem.retrieval.near_equal import order_near_equals
@@ -29,6 +29,7 @@ from wmem.retrieval.ranking import (
     Signals,
     recency_decay,
     score_factors,
+    score_priors,
     select_candidates,
     session_scores,
 )
@@ -71,8 +72,8 @@ class Query(NamedTuple):
         vector: The text's embedding; None ranks by words alone.
         accepts: Which rows may be hits; None for those that are visible.
         zone: In which the days of the query and of the rows are counted.
-        for_note: Whether the hits are to be quoted: short texts are preferred, by the profile's `density`, and
-            what is below its floors is marked so.
+        for_note: Whether the hits are to be quoted: the same scores, but shorter messages first, by the profile's
+            `density`, and what is below its floors is marked so.
         beside: Texts that are looked for beside the question, as what an agent aims at, by the profile's `beside`;
             dates, speakers, intent and floors are read from the question alone.
         only: By scope, the ids of what may be found there; for others all that is seen.
@@ -130,6 +131,8 @@ def search(replicas: Sequence[Replica[Any]], query: Query) -> Iterator[Hit]:
             floor = math.inf
         elif best > 0 < profile.score_floor:  # a penalty makes scores negative
             floor = profile.score_floor * best
+        if profile.density:
+            best_first = order_for_note(best_first, profile.density)
     hits = (each.hit(at, score, added, maxima, profile, floor=floor) for score, each, at, added in best_first)
     names = ((each.path, each.rows[at].id) for _, each, at, _ in best_first)
     return iter(mark_updates(hits, names, replicas, query, partial(_accept_rows, query)))
@@ -331,6 +334,7 @@ def _collect_candidates(  # noqa: PLR0917  # one call in a loop over all that di
             k1=profile.k1,
             b=profile.b,
             feedback=Feedback(profile.feedback, profile.feedback_texts, profile.feedback_terms),
+            related=profile.related,
             question_id=question_id,
             cue=intent.speaker or "",
             cue_weight=profile.name_weight,
@@ -375,6 +379,9 @@ def _collect_candidates(  # noqa: PLR0917  # one call in a loop over all that di
             if profile.importance
             else none,
             ops.floats(_overlaps(memory, candidates, *recent)) if profile.duplication else none,
+            score_priors(columns, scorer, memory.neighbors, intent, profile)
+            if profile.substance or profile.named
+            else none,
             *score_factors(columns, scorer, memory.neighbors, intent, profile, exchanges=exchanges),
         )
         if exchanges is not NO_MATCHES:
@@ -383,12 +390,12 @@ def _collect_candidates(  # noqa: PLR0917  # one call in a loop over all that di
         if aims and candidates:
             coverage = max(coverage, *(scorer.share_of(each, columns.doc_numbers) for each in aims))
         factor = profile.user if intent.of_user else 1.0
-        density = profile.density if query.for_note else 0.0
-        if candidates and (intent.dates or similarities is not None or texts < _FEW_TEXTS):
+        is_close = similarities is not None and similarities.closeness() >= profile.closeness_floor
+        if candidates and (intent.dates or is_close or texts < _FEW_TEXTS):
             # Found by its day or its meaning it need not have the question's words, and few texts tell of no word how
             # rare it is.
             coverage = 1.0
-        return CandidateRows(replica.path, candidates, signals, ops, exchanges, factor, density, coverage)
+        return CandidateRows(replica.path, candidates, signals, ops, exchanges, factor, coverage)
 
     return replica.use_derived(RecallIndex, collect, replica.analyzer)
 

@@ -15,6 +15,10 @@ Floats: TypeAlias = "NDArray[np.float32]"
 """One vector, or one in each row."""
 
 _INITIAL_ROWS = 64
+_POWER = 1.5  # of a cosine: with more the best outweigh what is nearly as much alike, with less all are alike
+_SAMPLE = 64  # texts that tell how alike the texts of a scope are
+_SAME = 0.999  # cosine of copies
+_GROWTH = 1.25  # by which a scope grows before that is told anew
 _UNIT_TOLERANCE = 1e-3
 
 
@@ -73,12 +77,37 @@ def decode_vector(encoded: bytes, width: int) -> "Floats | None":
     return vector if abs(square - 1) < _UNIT_TOLERANCE or not square else _normalize(vector[None])[0]
 
 
+class Likeness(NamedTuple):
+    """How alike the texts of a scope are: models differ much in what a cosine means.
+
+    Attributes:
+        usual: The mean cosine of two texts.
+        nearest: The median cosine of a text and the one most like it.
+    """
+
+    usual: float
+    nearest: float
+
+
 class Similarities(NamedTuple):
-    """Similarity of each vector to a query: its squared cosine relative to the best, 0 for a negative cosine."""
+    """Similarity of each vector to a query: its cosine relative to the best, to the power of 1.5, 0 for a negative one.
+
+    Attributes:
+        best: The best cosine.
+        likeness: Of the texts to one another.
+    """
 
     row_by_id: dict[str, int]
     ids: list[str | None]
     scores: "Floats"
+    best: float
+    likeness: Likeness
+
+    def closeness(self) -> float:
+        """How near the best text is to the query: 0 as any two texts are, 1 as a text and the one most like it."""
+        usual, nearest = self.likeness
+        best = self.best * float(self.scores.max(initial=0)) ** (1 / _POWER)
+        return (best - usual) / (nearest - usual) if nearest > usual else 1.0
 
     def score(self, id: str) -> float:
         """The similarity of one vector; 0 for an unknown id."""
@@ -114,13 +143,14 @@ class Similarities(NamedTuple):
 class VectorIndex:
     """Vectors of one width by id, updated with every write; the row of a removed vector is reused."""
 
-    __slots__ = ("_free_rows", "_ids", "_row_by_id", "_rows")
+    __slots__ = ("_free_rows", "_ids", "_likeness", "_row_by_id", "_rows")
 
     def __init__(self) -> None:
         self._rows: Floats | None = None
         self._ids: list[str | None] = []
         self._row_by_id: dict[str, int] = {}
         self._free_rows: list[int] = []
+        self._likeness: tuple[int, Likeness] | None = None  # with the number of texts
 
     def __len__(self) -> int:
         return len(self._row_by_id)
@@ -179,5 +209,22 @@ class VectorIndex:
         if not best > 0:
             return None
         cosines /= best
-        cosines *= cosines
-        return Similarities(self._row_by_id, self._ids, cosines)
+        cosines *= np.sqrt(cosines)  # to the power of 1.5
+        return Similarities(self._row_by_id, self._ids, cosines, float(best), self._measure_likeness())
+
+    def _measure_likeness(self) -> Likeness:
+        """How alike the texts are, by some that are spread over all; measured anew where the scope has grown."""
+        import numpy as np
+
+        count = len(self)
+        if self._likeness is not None and self._likeness[0] / _GROWTH <= count <= self._likeness[0] * _GROWTH:
+            return self._likeness[1]
+        places = np.fromiter(self._row_by_id.values(), dtype=np.intp, count=count)
+        sample = places[:: max(1, count // _SAMPLE)]
+        rows = self._rows if self._rows is not None else np.zeros((0, 0), dtype=np.float32)
+        cosines = rows[sample] @ rows[places].T
+        usual = float(cosines.mean())
+        cosines[cosines > _SAME] = -1  # a text itself, and its copies
+        made = Likeness(usual, float(np.median(cosines.max(axis=1))))
+        self._likeness = count, made
+        return made
