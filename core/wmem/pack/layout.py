@@ -30,7 +30,7 @@ from wmem.pack.selection import SelectedUnit, Selection
 from wmem.pack.standing import StandingEntry
 from wmem.pack.summary import ExtractiveSummary, summary_entry
 from wmem.pack.truncation import cut_message
-from wmem.pack.wording import message_text
+from wmem.pack.wording import call_in_words, message_text
 
 _MIDDLE = 12  # characters of a line by which its source is found
 _SENT_FIELDS = attrgetter("role", "parts", "tool_calls", "tool_call_id", "name", "id", "native", "metadata")
@@ -92,7 +92,7 @@ def build_layout(
     options, zone = selection.options, selection.request.zone
     messages = tuple(_level([piece for each in packed.ordered for piece in _describe_unit(each, find)]))
     requests = tuple(_describe_requests(selection.standing, find))
-    quotes = tuple(_describe_quote(each, selection.loader.load, find, zone) for each in packed.list_entries())
+    quotes = tuple(_describe_quote(each, find, zone) for each in packed.list_entries())
     summary = () if selection.summary is None else tuple(_describe_summary(selection.summary, find))
     return Layout(
         profile=options.profile,
@@ -162,6 +162,18 @@ def _number_calls(sent: Message, whole: Message) -> tuple[int, ...] | None:
     return tuple(number for number, call in enumerate(whole.tool_calls) if call.id in ids)
 
 
+def _number_told_calls(block: str, message: Message) -> tuple[int, ...]:
+    """The numbers of the calls that a quote tells of: those without results may be left out, each time others."""
+    numbers, behind = [], 0
+    for number, call in enumerate(message.tool_calls):
+        words = quote_block(call_in_words(call)).removeprefix("> ")
+        place = block.find(words, behind)
+        if place >= 0:
+            numbers.append(number)
+            behind = place + len(words)
+    return tuple(numbers)
+
+
 def _has_reasoning(message: Message) -> bool:
     return any(part.kind == "reasoning" for part in message.parts)
 
@@ -183,9 +195,7 @@ def _describe_requests(standing: Iterable[StandingEntry], find: FindSources) -> 
             yield found[0] if found else RequestPiece(UNKNOWN, 0, dated)
 
 
-def _describe_quote(
-    entry: NoteEntry, load: Callable[[Candidate], Message], find: FindSources, zone: tzinfo
-) -> QuotePiece:
+def _describe_quote(entry: NoteEntry, find: FindSources, zone: tzinfo) -> QuotePiece:
     for source in find(entry.candidate):
         steps = None
         ways: tuple[tuple[int, ...] | None, ...] = (None,)
@@ -194,8 +204,7 @@ def _describe_quote(
             if steps is None:
                 continue
         elif source.message.tool_calls:
-            # A whole quote is cached: it may be of a pack that left out other calls than this one.
-            ways = (None, _number_calls(load(entry.candidate), source.message), ())
+            ways = (None, _number_told_calls(entry.quote.block, source.message))
         for calls in dict.fromkeys(ways):
             piece = QuotePiece(source.ref, steps, entry.superseded, entry.times, entry.rule, calls)
             if _quote(piece, source, 0, zone).quote.block == entry.quote.block:

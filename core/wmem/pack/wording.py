@@ -24,7 +24,7 @@ def message_text(message: Message) -> str:
         text = _part_text(message.parts[0])
     else:
         texts = [text for part in message.parts if (text := _part_text(part))]
-        text = "\n".join((*texts, *(_call_in_words(call) for call in message.tool_calls if not is_memory_call(call))))
+        text = "\n".join((*texts, *(call_in_words(call) for call in message.tool_calls if not is_memory_call(call))))
     return strip_recalled(text) if OPENING in text and message.role in RETELLERS else text
 
 
@@ -60,7 +60,8 @@ def _medium_name(part: Part) -> str:
     return name[: cut_before(name, _MAX_NAME_CHARS)]
 
 
-def _call_in_words(call: ToolCall) -> str:
+def call_in_words(call: ToolCall) -> str:
+    """A call as a quote tells of it."""
     args = call.args if call.type == "function" else None
     told = " ".join((call.arguments if args is None else _in_words(args, 0)).split())
     if len(told) > _MAX_CALL_CHARS:
