@@ -129,6 +129,22 @@ class TracesSuite(FacetSuite):
         trace(call, session, "t5")
         assert [turn.id for turn in call(open_memory.in_other_process().traces, "s")] == ["t5"]
 
+    def test_maintenance_lets_old_turns_leave_the_trace(
+        self, open_memory: MemoryOpener, call: Call, clock: Clock
+    ) -> None:
+        memory = open_memory()
+        session = memory.scope("s", policy=Policy.session(trace_s=60))
+        call(session.messages.append, {"role": "user", "content": "Hello"})
+        trace(call, session, "t1")
+        clock.advance(50)
+        trace(call, session, "t2")
+        call(memory.maintain)
+        assert [turn.id for turn in call(memory.traces, "s")] == ["t1", "t2"]
+        clock.advance(11)
+        call(memory.maintain)
+        for each in (memory, open_memory.in_other_process()):
+            assert [turn.id for turn in call(each.traces, "s")] == ["t2"]
+
     def test_a_trace_takes_no_more_than_its_share(self, open_memory: MemoryOpener, call: Call) -> None:
         memory = open_memory()
         session = memory.scope("s")

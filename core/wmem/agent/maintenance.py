@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from wmem.clock import SteadyClock
 from wmem.engine.engine import Engine
 from wmem.engine.replica import Replica
-from wmem.engine.writing import COMPACT_MIN_BYTES, StaleIncarnation, commit
+from wmem.engine.writing import COMPACT_MIN_BYTES, StaleIncarnation, commit, post
 from wmem.errors import ConflictError, StoreError, WmemError
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
@@ -78,6 +78,8 @@ def maintain(
             if not doubtful and (gone := (yield from _remove_expired(engine, replica, clock()))):
                 expired += gone
                 yield from drop_index(engine, replica.path)  # it has words of what expired
+            if is_trace(replica.path) and not doubtful:
+                yield from _prune_trace(engine, replica, clock())
             # It outgrew its snapshot, and its writers had no time to compact it.
             if replica.tail_bytes >= max(COMPACT_MIN_BYTES, replica.snapshot_bytes):
                 compacted += yield from engine.compact(replica, clock(), limit=None)
@@ -131,6 +133,15 @@ def _dispose_leased(engine: Engine[Any], path: Path, paths: Sequence[Path], now:
         engine.unpurged_agents.add(path[0])
         _log.info("disposed scope %s, whose lease had ended", to_scope_id(path))
     return ended
+
+
+def _prune_trace(engine: Engine[Any], replica: Replica[Any], now: float) -> Flow[None]:
+    """Let turns leave a trace that are told of for longer than its policy says; each new turn does this, too."""
+    with replica.lock:
+        traces, incarnation = [*replica.state.traces[:1], *replica.state.traces[-1:]], replica.incarnation
+    if traces and incarnation is not None and traces[0].at < now - traces[-1].keep_s:
+        pruned = traces[-1]._replace(turn_id="", at=round(now, 3), events=b"")
+        yield from post(engine, replica.path, incarnation, [pruned], now=now)
 
 
 def _remove_expired(engine: Engine[Any], replica: Replica[Any], now: float) -> Flow[int]:

@@ -4,6 +4,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from wmem.testing.journal.append import AppendTests
+from wmem.testing.journal.append_all import AppendAllTests
 from wmem.testing.journal.cancel import CancelTests
 from wmem.testing.journal.client import JournalClient
 from wmem.testing.journal.compact import CompactTests
@@ -31,6 +32,7 @@ def make_settings() -> settings:
 
 class JournalSuite(
     AppendTests,
+    AppendAllTests,
     ReadTests,
     CompactTests,
     DeleteTests,
