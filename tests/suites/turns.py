@@ -74,6 +74,14 @@ class TurnSuite(FacetSuite):
             scope: Any = {"episodic": memory.episodic, "semantic": memory.semantic, "working": memory.scope("s")}[store]
             assert [each.id for each in call(scope.items.all)] == [reply.item.id]
 
+    def test_what_a_turn_writes_has_the_step_of_its_session(self, memory: wmem.AgentMemory, call: Call) -> None:
+        for step in range(3):
+            with call.enter(memory.turn("s")) as turn:
+                types = ("fact", "thought", "event")
+                items: list[Any] = [call(turn.memorize, {"content": "x", "type": each}).item for each in types]
+                items.append(call(turn.track_tool_invocation, "t"))
+                assert [each.step_index for each in items] == [step] * 4
+
     def test_a_store_is_named_or_found_and_an_unknown_one_is_an_error(
         self, memory: wmem.AgentMemory, call: Call
     ) -> None:

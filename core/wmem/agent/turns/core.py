@@ -154,12 +154,24 @@ class TurnCore:
         return [known[store]]
 
     def _memorize_in(self, store: TypeFlows, draft: ItemDraft) -> Flow[Memorized]:
+        if self.handle.incarnation is None:
+            yield from self.handle.replica()
         full = draft.with_defaults(
-            self.handle.path[1:], turn_id=self.id, task_id=self.settings.task_id, agent_id=self.handle.path[0]
+            self.handle.path[1:],
+            turn_id=self.id,
+            task_id=self.settings.task_id,
+            agent_id=self.handle.path[0],
+            # Working memory sets the step that it finds when it stores the item.
+            step_index=None if store is self.types.working else self._find_step(),
         )
         made = yield from store.memorize(full)
         self._note(store.name, made)
         return made
+
+    def _find_step(self) -> int:
+        """The session's step, as this process knows it."""
+        replica = self.handle.engine.replica(self.handle.path)
+        return replica.state.step if replica.incarnation == self.handle.incarnation is not None else 0
 
     def _append(self, message: Message) -> Flow[Memorized]:
         said = message if message.turn_id is not None else message.model_copy(update={"turn_id": self.id})
