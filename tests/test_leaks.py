@@ -94,7 +94,7 @@ SHORT = 9
 
 NAMING = {
     *("key", "keys", "id", "ids", "item_id", "name", "names", "agent_id", "session_id", "session", "model", "where"),
-    *("below", "store", "url", "target_id", "after", "before"),
+    *("below", "store", "url", "source_id", "target_id", "turn", "after", "before"),
 }
 """Parameters that take ids and keys: what is valid there is one, and may be named."""
 COUNTING = {"counted", "initial_token_count", "limit", "minimum", "reported"}
@@ -127,7 +127,7 @@ CONVERSIONS = {"from_langchain", "to_langchain", "from_llamaindex", "to_llamaind
 
 EXEMPT = re.compile(
     r"wmem\.(?:testing|journal|events|Async|types\.Async|adapter\.(?:a?run|check_|describe|fade_on_overflow|to_session_path|LruCache)"
-    r"|types\.(?:\w+Error|Run\w+|Explanation|Units)|errors|\w+Error|EstimateWarning|\w*Counter|Embedder|Maintenance"
+    r"|types\.(?:\w+Error|Run\w+|Explanation|Units)|errors|\w+Error|EstimateWarning|\w*Counter|Embedder|Maintenance|MemoryType\."
     r"|is_note)"
     r"|llamaindex_wmem\.WmemLLM\.(?:stream_)?(?:chat|complete)\("
 )
@@ -165,8 +165,25 @@ def _objects() -> dict[str, Any]:
         "Calibration": wmem.Calibration(),
         "SessionMemory": ours[-1],
         "WmemLLM": llamaindex_wmem.WmemLLM(MockFunctionCallingLLM(), ours[-1]),
+        "LongTermChoice": wmem.adapter.LongTermChoice.read([NAME]),
+        "MemoryTools": wmem.adapter.MemoryTools(),
+        **_objects_of_turns(memory),
     }
     return {type(each).__name__: each for each in ours} | reads
+
+
+def _objects_of_turns(memory: wmem.AgentMemory) -> dict[str, Any]:
+    """Memory types, and a turn with what it makes."""
+    types = memory.types
+    turn = memory.turn("turns")
+    draft = wmem.ItemDraft(content=CONTENT)
+    turn.memorize(draft)
+    made = [turn, turn.assemble_context(CONTENT, 500), wmem.Filters(), draft, types]
+    made += [types["working"], types["episodic"], types["semantic"], types["conversation"]]
+    turn.commit()
+    [trace] = memory.traces("turns")
+    made += [trace, memory.turn("turns"), wmem.adapter.TurnPrompts()]
+    return {"BuiltInType": types["working"], **{type(each).__name__: each for each in made}}
 
 
 def _calls() -> Iterator[tuple[str, str | None, str]]:

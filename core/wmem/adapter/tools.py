@@ -15,6 +15,7 @@ from wmem.flow import Flow
 from wmem.log import find_logger
 from wmem.model.checks import check_count
 from wmem.model.sendable import to_sendable
+from wmem.model.validation import parse
 from wmem.rules.forgetting import INSTRUCTIONS
 from wmem.scope.async_scope import AsyncScope
 from wmem.scope.scope import Scope
@@ -227,11 +228,10 @@ def _to_sendable(reply: ToolReply) -> ToolReply:
 
 
 def _parse(spec: ToolSpec, arguments: Mapping[str, object]) -> BaseModel:
-    try:
-        return spec.arguments.model_validate(dict(arguments))
-    except ValidationError as exc:
-        fault = explain_arguments(spec.name, exc)
-    raise InvalidInputError(fault)  # outside `except`: the chain would hold the input
+    return parse(
+        lambda: spec.arguments.model_validate(dict(arguments)),
+        lambda exc: InvalidInputError(explain_arguments(spec.name, exc)),
+    )
 
 
 def explain_arguments(name: str, exc: ValidationError) -> str:

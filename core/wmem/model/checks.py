@@ -59,8 +59,10 @@ def check_id(value: object) -> str:
     return _check_text(value, "an id")
 
 
-def check_path(segments: Iterable[object], *, reserved: bool = False) -> Path:
+def check_path(segments: object, *, reserved: bool = False) -> Path:
     """Check the segments of a scope's path; those that begin with ``~`` are reserved."""
+    if not isinstance(segments, Iterable):
+        raise InvalidInputError(f"a scope is told by its names, got {describe(segments)}")
     path = tuple(_check_text(segment, "a scope's name") for segment in segments)
     if not reserved and (taken := [segment for segment in path if segment.startswith(RESERVED_PREFIX)]):
         raise InvalidInputError(f"scope names that begin with {RESERVED_PREFIX!r} are reserved, got {taken[0]!r}")

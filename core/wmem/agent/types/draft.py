@@ -3,12 +3,14 @@
 import sys
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import partial
 from typing import Any, Self, cast
 
 from wmem.describe import describe
 from wmem.errors import InvalidInputError
 from wmem.model.checks import check_seconds
 from wmem.model.item import ItemFields, MemoryItem, Priority, encode_fields, parse_confidence
+from wmem.model.validation import describe_error, parse
 from wmem.policy import PRIORITIES
 from wmem.rules.ttl import DEFAULT_TTL, DefaultTtl
 
@@ -75,12 +77,16 @@ class ItemDraft:
 
         Args:
             now: UTC epoch seconds; when it was stored. Without a time to live of its own it never expires.
+
+        Raises:
+            InvalidInputError: The id is no text, or the instant no number.
         """
         fields: dict[str, Any] = {name: value for name, value in self.fields.items() if value is not None}
         if isinstance(confidence := fields.get("confidence"), str):
             fields["confidence"] = parse_confidence(confidence)
         expires_at = None if self.ttl_s is None or isinstance(self.ttl_s, DefaultTtl) else now + self.ttl_s
-        return MemoryItem(
+        made = partial(
+            MemoryItem,
             id=id,
             content=self.content,
             priority=self.priority,
@@ -90,6 +96,7 @@ class ItemDraft:
             access_count=1,
             **fields,
         )
+        return parse(made, lambda exc: InvalidInputError(describe_error(exc)))
 
 
 def to_draft(content: "str | ItemDraft") -> ItemDraft:
