@@ -355,6 +355,9 @@ CASES: Cases = {
     ),
     "pack reserve": (lambda s, bad: s.pack(budget=100, reserve=bad), [-1, 1.5, "x", None], wmem.InvalidInputError),
     "pack reserve above the budget": (lambda s, bad: s.pack(budget=100, reserve=bad), [101], wmem.BudgetError),
+    "pack long_term": (lambda s, bad: s.pack(budget=100, long_term=bad), [None, 1, "no"], wmem.InvalidInputError),
+    "pack inherit": (lambda s, bad: s.pack(budget=100, inherit=bad), [None, 1, "no"], wmem.InvalidInputError),
+    "recall long_term": (lambda s, bad: s.recall("x", long_term=bad), [None, 1, "no"], wmem.InvalidInputError),
     "pack recent": (lambda s, bad: s.pack(budget=100, recent=bad), [-1, 1.5, "x", None], wmem.InvalidInputError),
     "pack profile": (lambda s, bad: s.pack(budget=100, profile=bad), ["x", None, 3], wmem.InvalidInputError),
     "pack orphans": (lambda s, bad: s.pack(budget=100, orphans=bad), ["keep", None], wmem.InvalidInputError),
@@ -393,7 +396,7 @@ class Coloured:
     def __init__(self, prepared: Prepared, mode: str) -> None:
         scope = prepared.scope if mode == "sync" else prepared.scope.aio()
         self.entries, self.items, self.messages = scope.entries, scope.items, scope.messages
-        self.child, self.pack, self.queue = scope.child, scope.pack, scope.queue
+        self.child, self.pack, self.recall, self.queue = scope.child, scope.pack, scope.recall, scope.queue
         self.merge_to_parent, self.import_ = scope.merge_to_parent, scope.import_
         self.root: Any = prepared.memory.working if mode == "sync" else prepared.memory.working.aio()
         self.old, self.one = prepared.old, prepared.one

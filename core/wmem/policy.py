@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
+from itertools import chain
 from typing import Any, Literal, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_core import from_json
 
 from wmem.errors import InvalidInputError
-from wmem.model.checks import check_path, is_coroutine_function
+from wmem.model.checks import check_new_names, check_path, is_coroutine_function
 from wmem.model.recall_profile import RecallProfile, Scoring
 from wmem.model.standing import FindStandingRequests
 from wmem.model.validation import first_fault, parse
@@ -150,7 +151,9 @@ class Policy(BaseModel):
         paths = [(each,) if isinstance(each, str) else each for each in value]
         if not all(isinstance(path, Sequence) and path for path in paths):
             raise ValueError("each scope of long_term must have a name or several")
-        return tuple(dict.fromkeys(map(check_path, paths)))
+        named = tuple(dict.fromkeys(map(check_path, paths)))
+        check_new_names(*chain.from_iterable(named))
+        return named
 
     @field_validator("zone")
     @classmethod

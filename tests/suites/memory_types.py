@@ -307,6 +307,43 @@ class MemoryTypesSuite(FacetSuite):
         assert contents(call(memory.types.session("tuesday")["conversation"].remember, "dog")) == []
         assert contents(call(memory.types.session("monday")["conversation"].remember, "dog")) != []
 
+    def test_a_session_that_began_anew_and_was_closed_again_is_remembered_as_it_is_now(
+        self, memory: wmem.AgentMemory, call: Call, clock: Clock, monday: MemoryTypes
+    ) -> None:
+        call(memory.scope("monday").dispose)
+        clock.advance(1)
+        call(memory.scope("monday").messages.append, said("user", "My cat is called Minka."))
+        call(memory.types.session("monday")["conversation"].close)
+        tuesday = memory.types.session("tuesday")["conversation"]
+        assert contents(call(tuesday.remember, "Minka Biscuit")) == ["My cat is called Minka."]
+        assert contents(call(tuesday.remember, "")) == ["My cat is called Minka."]
+
+    def test_sessions_that_began_anew_take_the_place_of_no_others(
+        self, open_memory: MemoryOpener, call: Call, clock: Clock
+    ) -> None:
+        memory = open_memory(memory_types=[ConversationSettings(sessions=2)])
+        for name, text in (("a", "My dog is called Biscuit."), ("b", "one"), ("b", "two"), ("b", "three")):
+            clock.advance(1)
+            call(memory.scope(name).dispose)
+            call(memory.scope(name).messages.append, said("user", text))
+            call(memory.types.session(name)["conversation"].close)
+        found = contents(call(memory.types.session("c")["conversation"].remember, "What is my dog called?"))
+        assert found == ["My dog is called Biscuit."]
+
+    @pytest.mark.parametrize("bad", [None, 3, b"x", [], object()], ids=repr)
+    def test_what_is_no_draft_is_accepted_by_none_and_no_name_finds_another(
+        self, memory: wmem.AgentMemory, call: Call, bad: Any
+    ) -> None:
+        for memory_type in memory.types.values():
+            with pytest.raises(wmem.InvalidInputError):
+                memory_type.accepts(bad)
+        with pytest.raises(wmem.NotFoundError, match="known: working"):
+            memory.types[bad]
+        assert bad not in [*memory.types]
+        if bad is not None:
+            with pytest.raises(wmem.InvalidInputError):
+                call(memory.types["episodic"].episodes, bad)
+
     def test_closing_again_adds_what_is_new_whoever_does_it(
         self, open_memory: MemoryOpener, call: Call, monday: MemoryTypes
     ) -> None:

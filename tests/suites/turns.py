@@ -296,6 +296,27 @@ class TurnSuite(FacetSuite):
         assert found == wanted if isinstance(wanted, set) else len(found) == wanted
         assert bool(context.context.messages) is (filters.include is None)
 
+    @pytest.mark.parametrize("filters", [Filters(include=["WM", "EM"]), Filters(include=["working", "conversations"])])
+    def test_a_memory_type_that_there_is_not_is_no_filter(
+        self, open_memory: MemoryOpener, call: Call, filters: Filters
+    ) -> None:
+        with pytest.raises(InvalidInputError, match="known: working, conversation, episodic, semantic"):
+            call(open_memory().turn("s").assemble_context, "x", 100, filters)
+        turn = open_memory(default_filters=filters).turn("s")
+        with pytest.raises(InvalidInputError, match="unknown memory type"):
+            call(turn.assemble_context, "x", 100)
+        assert turn.budget_status().events == 0
+
+    @pytest.mark.parametrize("bad", [{"a": object()}, {1: 2}], ids=repr)
+    @pytest.mark.parametrize("item", ["x", {"role": "user", "content": "x"}], ids=["item", "message"])
+    def test_metadata_that_are_none_are_refused_and_nothing_is_stored(
+        self, memory: wmem.AgentMemory, call: Call, item: Any, bad: Any
+    ) -> None:
+        turn = memory.turn("s")
+        with pytest.raises(wmem.WmemError):
+            call(turn.memorize, item, bad)
+        assert not call(memory.scope("s").exists)
+
     def test_default_filters_hold_where_none_are_given(self, open_memory: MemoryOpener, call: Call) -> None:
         memory = open_memory(default_filters=Filters(tags=["x"]))
         turn = memory.turn("s")
@@ -521,7 +542,16 @@ class TurnSuite(FacetSuite):
         assert call(memory.turn("s").commit).step == 1
 
     @pytest.mark.parametrize(
-        "bad", [{"goals": "ship"}, {"goals": [""]}, {"budget": 3}, {"task_id": 3}, {"id": " "}, {"id": 3}], ids=repr
+        "bad",
+        [
+            {"goals": "ship"},
+            {"goals": [""]},
+            {"budget": 3},
+            {"task_id": 3},
+            {"id": " "},
+            {"id": 3},
+            {"id": "x" * 9_999},
+        ],
     )
     def test_a_turn_that_makes_no_sense_is_refused(self, memory: wmem.AgentMemory, bad: Mapping[str, Any]) -> None:
         with pytest.raises(InvalidInputError):
@@ -529,6 +559,18 @@ class TurnSuite(FacetSuite):
         for name in ("", "~trace"):
             with pytest.raises(InvalidInputError):
                 memory.turn(name)
+
+    def test_a_turn_that_ends_has_a_name_as_any_other(self, memory: wmem.AgentMemory, call: Call) -> None:
+        session, long = memory.scope("s"), "x" * 9_999
+        context = call(session.pack, budget=100)
+        for act in (partial(session.queue.advance_step, turn_id=long), partial(memory.record, context, turn=long)):
+            with pytest.raises(InvalidInputError):
+                call(act)
+        assert not call(session.exists)
+        bad: Any
+        for bad in (3, b"x", [3], object()):
+            with pytest.raises(InvalidInputError):
+                call(memory.trace, "t", session=bad)
 
     # -- the same names on the memory
 
@@ -582,6 +624,33 @@ class TurnSuite(FacetSuite):
         assert "notes" in sources(context).values()
         other = call(turn.assemble_context, "Where does the cat sleep?", 500, Filters(include=["semantic"]))
         assert "notes" not in other.sources
+
+    @pytest.mark.parametrize("name", ["my/notes", "50%", "~external"])
+    def test_a_memory_type_may_have_any_name_that_prints(
+        self, open_memory: MemoryOpener, call: Call, name: str
+    ) -> None:
+        from tests.external_types import AsyncSqliteNotes, SqliteNotes
+
+        notes: Any = SqliteNotes() if call.mode == "sync" else AsyncSqliteNotes()
+        notes.name = name
+        turn = open_memory(memory_types=[notes]).turn("s")
+        call(turn.memorize, {"content": "The cat sleeps in the attic", "type": "note"}, store=name)
+        for filters, pools in ((None, None), (Filters(include=[name]), {name: 1})):
+            context = call(turn.assemble_context, "Where does the cat sleep?", 500, filters, pools=pools)
+            assert sources(context) == {"The cat sleeps in the attic": name}
+            assert context.sources[name] > 0
+        assert sources(call(turn.assemble_context, "Where does the cat sleep?", 500, pools={name: 0})) == {}
+
+    @pytest.mark.parametrize("name", ["auto", "working", "", "a\nb", "\ud800", "x" * 9_999, None])
+    def test_a_memory_type_without_a_usable_name_is_refused(
+        self, open_memory: MemoryOpener, call: Call, name: Any
+    ) -> None:
+        from tests.external_types import AsyncSqliteNotes, SqliteNotes
+
+        notes: Any = SqliteNotes() if call.mode == "sync" else AsyncSqliteNotes()
+        notes.name = name
+        with pytest.raises(InvalidInputError):
+            open_memory(memory_types=[notes])
 
     def test_a_memory_type_that_fails_is_left_out_with_a_warning(self, open_memory: MemoryOpener, call: Call) -> None:
         from tests.external_types import AsyncSqliteNotes, SqliteNotes

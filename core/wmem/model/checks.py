@@ -59,6 +59,13 @@ def check_id(value: object) -> str:
     return _check_text(value, "an id")
 
 
+def check_turn_id(value: object) -> str:
+    """Check the id of a turn, which is stored with what the turn writes."""
+    turn_id = check_id(value)
+    check_new_names(turn_id)
+    return turn_id
+
+
 def check_path(segments: object, *, reserved: bool = False) -> Path:
     """Check the segments of a scope's path; those that begin with ``~`` are reserved."""
     if not isinstance(segments, Iterable):

@@ -25,7 +25,7 @@ from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
 from wmem.log import find_logger
 from wmem.model.change import Change, PolicyChanged, ScopeDisposed, ScopeOpened, StepAdvanced
-from wmem.model.checks import check_new_names
+from wmem.model.checks import check_flag, check_new_names
 from wmem.model.features import Features
 from wmem.model.history import RESERVED_PREFIX, Incarnation, Path, is_cache, is_reserved, to_scope_id
 from wmem.model.row import Row
@@ -381,6 +381,8 @@ class Handle:
             long_term: Whether long-term memory is.
             conversation: Whether the scope of closed sessions' turns is, as the last, if it holds any.
         """
+        check_flag(inherit, "inherit")
+        check_flag(long_term, "long_term")
         self.check_usable()
         if self._must_exist is not None:
             yield from self._check_exists()

@@ -17,7 +17,7 @@ from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
 from wmem.log import find_logger
 from wmem.model.change import TurnTraced
-from wmem.model.checks import check_id
+from wmem.model.checks import check_id, check_turn_id
 from wmem.model.context import Context, unseal
 from wmem.model.history import TRACE_SCOPE, Path, is_trace, to_scope_id
 from wmem.model.ids import new_ulid
@@ -66,7 +66,7 @@ def to_change(handle: Handle, turn_id: str, events: Sequence[TraceEvent], now: f
     policy, state = handle.policy, handle.engine.replica(handle.path).state
     stored = max(0, state.bytes - _ROW_BYTES * len(state.rows))
     return TurnTraced(
-        check_id(turn_id),
+        check_turn_id(turn_id),
         round(now, 3),
         encode_events(events, handle.path, round(now, 3)),
         policy.trace_s,

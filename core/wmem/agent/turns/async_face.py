@@ -6,7 +6,7 @@ from datetime import tzinfo
 from typing import Any, Self, TypeVar
 
 from wmem.agent.turns.contexts import Assembled
-from wmem.agent.turns.core import AUTO, TurnCore
+from wmem.agent.turns.core import TurnCore
 from wmem.agent.turns.drafts import Memorizable
 from wmem.agent.turns.prompts import NO_TEMPLATE, ContextOptions
 from wmem.flow import Flow, arun
@@ -15,6 +15,7 @@ from wmem.model.filters import Filters
 from wmem.model.item import MemoryItem
 from wmem.model.recall_profile import Scoring
 from wmem.model.turn import BudgetStatus, Committed, GoalProgress, Routed, TurnBudget
+from wmem.rules.sources import AUTO
 from wmem.scope.messages.flows import MessageInput
 from wmem.scope.ports import PortPair
 

@@ -1,7 +1,7 @@
 """What the sync and async face of a turn share: its state and its flows."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, Self
@@ -18,7 +18,7 @@ from wmem.engine.writing import append_together
 from wmem.errors import BudgetError, InvalidInputError, TurnBudgetError, WmemError
 from wmem.flow import Flow
 from wmem.log import find_logger
-from wmem.model.checks import check_id
+from wmem.model.checks import check_turn_id
 from wmem.model.context import Context
 from wmem.model.filters import NO_FILTERS, Filters
 from wmem.model.ids import new_ulid
@@ -30,7 +30,7 @@ from wmem.model.trace import EvictionTraced, MemorizeTraced, ToolCallTraced, Tra
 from wmem.model.turn import BudgetStatus, Committed, GoalProgress, Routed, TurnBudget, TurnExports, TurnWrite
 from wmem.model.values import dump_json
 from wmem.rules.importance import importance as importance_of
-from wmem.rules.sources import CONVERSATION, WORKING, find_source
+from wmem.rules.sources import AUTO, CONVERSATION, WORKING, find_source
 from wmem.scope.assembly import ReadContext, TurnAssembly
 from wmem.scope.messages import flows as message_flows
 from wmem.scope.packing import pack_scope
@@ -38,8 +38,6 @@ from wmem.scope.queue.flows import end_turn
 from wmem.scope.trace import append_trace, trace_pack
 from wmem.tokens.counter import Counter as TokenCounter
 
-AUTO = "auto"
-"""The store of an item that is routed by what it is."""
 _RECENT_ITEMS = 8  # newest items of working memory that every context quotes if they fit
 _PROGRESS_TYPE = "metric"
 _log = find_logger("wmem.agent")
@@ -79,7 +77,7 @@ class TurnCore:
         self.settings = settings
         self.handle = types.handle
         now = self.handle.settings.clock()
-        self.id = new_ulid(now) if turn_id is None else check_id(turn_id)
+        self.id = new_ulid(now) if turn_id is None else check_turn_id(turn_id)
         self.meter = Meter(settings.budget, now)
         self.writes: list[TurnWrite] = []
         self.progress: list[GoalProgress] = []
@@ -201,7 +199,7 @@ class TurnCore:
         self._begin("no further context is assembled")
         if not isinstance(prompt, str):
             raise InvalidInputError(f"prompt must be text, got {describe(prompt)}")
-        wanted = _check_filters(filters, self.settings.default_filters)
+        wanted = _check_filters(filters, self.settings.default_filters, self.types.registry.names())
         sizes = options.size_pools({each.name: each.pool for each in self.types.all()})
         asked = options.to_pack_options(options.budget)  # checks them
         counter = self.handle.settings.counter()
@@ -349,10 +347,14 @@ def _check_progress(goal: str, delta: float, note: str, goals: Sequence[str]) ->
     return goal, float(delta), note
 
 
-def _check_filters(filters: object, default: Filters) -> Filters:
+def _check_filters(filters: object, default: Filters, known: Collection[str]) -> Filters:
     if filters is not None and not isinstance(filters, Filters):
         raise InvalidInputError(f"filters must be wmem.Filters, got {describe(filters)}")
-    return default if filters is None else filters
+    checked = default if filters is None else filters
+    if unknown := [name for name in checked.include or () if name not in known]:
+        msg = f"filters include an unknown memory type {describe(unknown[0])}; known: {', '.join(known)}"
+        raise InvalidInputError(msg)
+    return checked
 
 
 def _to_row(item: MemoryItem, counter: TokenCounter) -> Row:

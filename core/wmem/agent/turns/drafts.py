@@ -4,12 +4,15 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from pydantic import ValidationError
+
 from wmem.agent.types.draft import ItemDraft
 from wmem.describe import describe
 from wmem.errors import InvalidInputError
 from wmem.graphemes import cut_before
 from wmem.model.item import ItemFields, MemoryItem
 from wmem.model.message import Message
+from wmem.model.validation import describe_error, parse
 from wmem.rules.routing import find_role
 
 Memorizable: TypeAlias = str | Mapping[str, Any] | ItemDraft | MemoryItem | Message
@@ -36,9 +39,14 @@ def to_storable(item: Memorizable, metadata: Mapping[str, Any] | None) -> ItemDr
         return made
     if isinstance(made, Message):
         known = made.metadata
-        return Message.model_validate({**dict(made), "metadata": {**known, **metadata}})
+        said = {**dict(made), "metadata": {**known, **metadata}}
+        return parse(lambda: Message.model_validate(said), _to_input_error)
     fields: ItemFields = {**made.fields, "metadata": {**(made.fields.get("metadata") or {}), **metadata}}
     return ItemDraft(made.content, priority=made.priority, ttl_s=made.ttl_s, fields=fields, session=made.session)
+
+
+def _to_input_error(exc: ValidationError) -> InvalidInputError:
+    return InvalidInputError(f"message: {describe_error(exc)}")
 
 
 def _read(item: object) -> ItemDraft | Message:

@@ -71,7 +71,7 @@ class ContextOptions:
         Raises:
             InvalidInputError: There is no such type, or it is no number.
         """
-        pools = self.pools or {}
+        pools = {} if self.pools is None else self.pools
         if not isinstance(pools, Mapping):
             raise InvalidInputError(f"pools must be numbers by memory type, got {describe(pools)}")
         if unknown := [name for name in pools if name not in defaults]:

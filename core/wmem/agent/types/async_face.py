@@ -51,7 +51,7 @@ class AsyncBuiltInType:
 
     def accepts(self, draft: ItemDraft, /) -> bool:
         """See `BuiltInType.accepts`."""
-        return self._flows.accepts(draft)
+        return self._flows.accepts(to_draft(draft))
 
     async def memorize(self, draft: ItemDraft | str, /) -> Memorized:
         """See `BuiltInType.memorize`."""

@@ -86,6 +86,8 @@ class EpisodicFlows:
 
     def list_episodes(self, thread_id: str | None) -> Flow[list[Episode]]:
         """The episodes of all threads, or those with items of one, in the order in which they began."""
+        if thread_id is not None:
+            check_id(thread_id)
         handle = yield from self.location.locate()
         episodes = yield from handle.read(lambda states, now: self._group(states[0], now), local_only=True)
         return [each for each in episodes if thread_id is None or thread_id in each.thread_ids]

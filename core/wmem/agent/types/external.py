@@ -15,10 +15,11 @@ from wmem.engine.ports import Callback
 from wmem.errors import InvalidInputError
 from wmem.flow import Flow, ask
 from wmem.log import find_logger, log_callback_failure
-from wmem.model.checks import check_count, check_flag
+from wmem.model.checks import check_count, check_flag, check_id, check_new_names
 from wmem.model.filters import Filters
 from wmem.model.results import Forgotten, Memorized, Remembered, Summary
 from wmem.policy import Capacity
+from wmem.rules.sources import AUTO
 
 R = TypeVar("R")
 _log = find_logger("wmem.agent")
@@ -38,6 +39,9 @@ class ExternalType:
         name = getattr(memory_type, "name", None)
         if not isinstance(name, str) or not name.strip():
             raise InvalidInputError(f"a memory type needs a name, and {kind} has none")
+        check_new_names(check_id(name))
+        if name == AUTO:
+            raise InvalidInputError(f"a memory type cannot be called {AUTO!r}: items are routed under that name")
         if missing := [verb for verb in ("accepts", *_VERBS) if not callable(getattr(memory_type, verb, None))]:
             raise InvalidInputError(f"the memory type {name!r} has no method {missing[0]!r}; see wmem.MemoryType")
         coroutines = {verb: inspect.iscoroutinefunction(getattr(memory_type, verb)) for verb in _VERBS}

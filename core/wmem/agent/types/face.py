@@ -53,7 +53,7 @@ class BuiltInType:
 
     def accepts(self, draft: ItemDraft, /) -> bool:
         """Whether an item that is routed goes here."""
-        return self._flows.accepts(draft)
+        return self._flows.accepts(to_draft(draft))
 
     def memorize(self, draft: ItemDraft | str, /) -> Memorized:
         """Store an item, whether it would be routed here or not.

@@ -18,7 +18,7 @@ from wmem.agent.types.settings import (
     WorkingSettings,
 )
 from wmem.describe import describe
-from wmem.errors import InvalidInputError
+from wmem.errors import InvalidInputError, NotFoundError
 from wmem.fork import cached_property
 from wmem.model.history import to_scope_id
 from wmem.rules.routing import CONVERSATION, EPISODIC, SEMANTIC
@@ -75,8 +75,10 @@ class TypeRegistry:
         return (*_BUILT_IN, *self._external)
 
     def find_external(self, name: str) -> AnyMemoryType:
-        """A type of somebody else's, by its name; KeyError for none."""
-        return self._external[name].memory_type
+        """A type of somebody else's, by its name; `NotFoundError` for none."""
+        if isinstance(name, str) and name in self._external:
+            return self._external[name].memory_type
+        raise NotFoundError(f"there is no memory type {describe(name)}; known: {', '.join(self.names())}")
 
     def bind(self, handle: Handle) -> "BoundTypes":
         """The types as a session, or the agent's own scope, uses them."""

@@ -150,13 +150,17 @@ class ClosedTurns(Derived):
         return Size(sum(size.items for size in others), sum(size.tokens for size in others))
 
     def newest_sessions(self, limit: int, *, besides: SessionLife | None) -> list[SessionLife]:
-        """The sessions closed last, but one, newest first."""
+        """The sessions closed last, but one, newest first: each in its last life, for no other can be read."""
         closed_at: dict[SessionLife, float] = {}
         for pointer in self.pointers.values():
             if pointer.session != besides:
                 closed_at[pointer.session] = max(pointer.closed_at, closed_at.get(pointer.session, pointer.closed_at))
         # By name at last: the same in every process.
-        return sorted(closed_at, key=lambda session: (-closed_at[session], session))[:limit]
+        newest = sorted(closed_at, key=lambda session: (-closed_at[session], session))
+        by_name: dict[tuple[str, ...], SessionLife] = {}
+        for session in newest:
+            by_name.setdefault(session.names, session)
+        return list(by_name.values())[:limit]
 
     def message_ids(self, sessions: Sequence[SessionLife]) -> dict[Path, set[str]]:
         """The ids of the messages that are pointed to, by the session's names."""

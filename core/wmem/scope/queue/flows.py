@@ -9,7 +9,7 @@ from wmem.describe import describe
 from wmem.errors import InvalidInputError
 from wmem.flow import Flow
 from wmem.model.change import Change, Erased, StepAdvanced, TurnEnded
-from wmem.model.checks import check_count, check_fraction, check_id, check_limit, check_whole_number
+from wmem.model.checks import check_count, check_fraction, check_limit, check_turn_id, check_whole_number
 from wmem.model.item import MemoryItem, to_item
 from wmem.model.results import Forgotten, Memorized, Summary
 from wmem.model.row import Row
@@ -209,7 +209,7 @@ def evict_to(handle: Handle, *, items: int | None, tokens: int | None) -> Flow[l
 
 def end_turn(handle: Handle, turn_id: str) -> Flow[int]:
     """Advance the step counter by one for a turn, once; see `Queue.advance_step`."""
-    turn_id = check_id(turn_id)
+    turn_id = check_turn_id(turn_id)
     handle.check_usable()
     now = handle.settings.clock()
     # The fold counts a turn once, so that this depends on no state and meets no conflict.
