@@ -317,6 +317,14 @@ class TurnSuite(FacetSuite):
             call(turn.memorize, item, bad)
         assert not call(memory.scope("s").exists)
 
+    @pytest.mark.parametrize("top_k", [0, 1, 3])
+    def test_no_more_items_than_asked_for_are_quoted(self, memory: wmem.AgentMemory, call: Call, top_k: int) -> None:
+        turn = memory.turn("s")
+        for number in range(6):
+            call(turn.memorize, {"content": f"cat {number} sleeps", "type": "fact"})
+            call(turn.memorize, {"content": f"think of cat {number}", "type": "thought"})
+        assert len(call(turn.assemble_context, "Which cat sleeps?", 800, Filters(top_k=top_k)).items) == top_k
+
     def test_default_filters_hold_where_none_are_given(self, open_memory: MemoryOpener, call: Call) -> None:
         memory = open_memory(default_filters=Filters(tags=["x"]))
         turn = memory.turn("s")

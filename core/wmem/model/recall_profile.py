@@ -101,7 +101,7 @@ class RecallProfile(BaseModel):
     named: float = Field(0.05, ge=0)
     substance: float = Field(0.12, ge=0)
     asks: float = Field(0.9, gt=0, le=1)
-    beside: float = Field(0.2, ge=0)
+    beside: float = Field(0.15, ge=0)
     user: float = Field(4.0, ge=1)
     date: float = Field(1.0, ge=0)
     when: float = Field(1.25, ge=1)

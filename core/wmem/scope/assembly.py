@@ -116,6 +116,7 @@ class TurnAssembly(Assembly):
         self._pointed: dict[Path, Sequence[str]] = {}
         """Of each closed session, the ids of the messages of its closed turns."""
         self._beside: tuple[BesideText, ...] = ()
+        self._sources: dict[tuple[Path, bool], str] = {}
         self.hits: dict[str, Hit] = {}
         """What the pack could choose from, by the ids of its units."""
 
@@ -150,7 +151,7 @@ class TurnAssembly(Assembly):
                 only[each.path] = self._pointed[each.path]
             elif self._has_labels:
                 only[each.path] = self._find_by_label(each)
-            elif self._pointed:
+            elif self._pointed and each.state.messages:
                 only[each.path] = _list_items(each)  # else the parents' messages would be seen, too
         items = _list_items(own)
         if not self.has_conversation:
@@ -177,15 +178,36 @@ class TurnAssembly(Assembly):
         What adds nothing to one of these is marked as a repetition, and the newer one is ranked in its place.
         """
         counts = Counter[str]()
-        for hit in self._merge_recent(hits):
-            source = find_source(to_scope_id(hit.path), is_message=hit.row.role is not None)
+        unranked = {row.id: row for row in self._recent}
+        gists = {row.id: _gist(row) for row in self._recent}
+        for hit in self._merge(hits):
+            is_own = hit.path == self._path
+            if is_own and hit.row.id in gists:
+                if unranked.pop(hit.row.id, None) is not None and self._has_room(WORKING, counts):
+                    counts[WORKING] += 1
+                    yield hit._replace(below_floor=False)
+                continue
+            source = self._find_source(hit)
             if not self.context.filters.includes(source) or (self._has_labels and not self._accepts(hit.row)):
                 continue
-            if (hit.row.role is None or hit.path != self._path) and not hit.is_repeated:
-                if not self._has_room(source, counts):
+            if hit.row.role is not None and is_own:
+                yield hit
+            elif self._has_room(source, counts):
+                said_by = _find_repeated(hit.row, gists)
+                if said_by is None:
+                    counts[source] += 1
+                    yield hit
                     continue
-                counts[source] += 1
-            yield hit
+                if (row := unranked.pop(said_by, None)) is not None:  # there is room for one of the two
+                    counts[WORKING] += 1
+                    yield hit._replace(row=row, path=self._path, superseded_by="", below_floor=False)
+                yield hit._replace(is_repeated=True)
+
+    def _find_source(self, hit: Hit) -> str:
+        place = hit.path, hit.row.role is not None
+        if (known := self._sources.get(place)) is None:
+            known = self._sources[place] = find_source(to_scope_id(hit.path), is_message=place[1])
+        return known
 
     def note_candidates(self, candidates: Iterable[tuple[RecalledCandidate, Hit]]) -> None:
         self.hits = {recalled.candidate.id: hit for recalled, hit in candidates}
@@ -197,41 +219,29 @@ class TurnAssembly(Assembly):
         most, pool = self.context.filters.top_k, self.context.pools.get(source)
         return (most is None or counts.total() < most) and (pool is None or counts[source] < pool)
 
-    def _merge_recent(self, hits: Iterable[Hit]) -> Iterable[Hit]:
+    def _merge(self, hits: Iterable[Hit]) -> Iterable[Hit]:
         """The hits, the newest items of working memory, and all that external memory types found, best first."""
         if not self._recent and not self._elsewhere:
             return hits
-        hits = list(hits)
-        best = max(hits[0].score, 0.0) if hits else 1.0
-        recent = _rank(self._recent, self._path, "recent", _RECENT_SHARE * best)
-        gists = {row.id: _gist(row) for row in self._recent}
+        ranked = list(hits)
+        best = max(ranked[0].score, 0.0) if ranked else 1.0
         elsewhere = {
-            path: _rank(rows, path, "remembered", _ELSEWHERE_SHARE * best) for path, rows in self._elsewhere.items()
+            (path, hit.row.id): hit
+            for path, rows in self._elsewhere.items()
+            for hit in _rank(rows, path, "remembered", _ELSEWHERE_SHARE * best)
         }
-        ranked: list[Hit] = []
-        for each in hits:
-            hit = each
-            if (least := elsewhere.get(each.path, {}).pop(each.row.id, None)) is not None:
-                hit = least if least.score > each.score else each._replace(below_floor=False)
-            if hit.path == self._path and hit.row.id in gists:
-                if recent.pop(hit.row.id, None) is not None:
-                    ranked.append(hit._replace(below_floor=False))
-                continue
-            said_by = _find_repeated(hit.row, gists)
-            if said_by is not None and recent.pop(said_by, None) is not None:
-                row = next(row for row in self._recent if row.id == said_by)
-                ranked.append(hit._replace(row=row, path=self._path, superseded_by="", below_floor=False))
-            ranked.append(hit if said_by is None else hit._replace(is_repeated=True))
-        ranked += recent.values()
-        for rest in elsewhere.values():
-            ranked += rest.values()
+        for at, hit in enumerate(ranked) if elsewhere else ():
+            if (least := elsewhere.pop((hit.path, hit.row.id), None)) is not None:
+                ranked[at] = least if least.score > hit.score else hit._replace(below_floor=False)
+        ranked += _rank(self._recent, self._path, "recent", _RECENT_SHARE * best)
+        ranked += elsewhere.values()
         return sorted(ranked, key=attrgetter("score"), reverse=True)
 
 
-def _rank(rows: Iterable[Row], path: Path, part: str, best: float) -> dict[str, Hit]:
-    """Rows that no question found, by id: ranked by their order, from a score that is given."""
+def _rank(rows: Iterable[Row], path: Path, part: str, best: float) -> list[Hit]:
+    """Rows that no question found, ranked by their order, from a score that is given."""
     scores = ((row, best * _DECAY**at) for at, row in enumerate(rows))
-    return {row.id: Hit(row, score, partial(dict, [(part, score)]), path) for row, score in scores}
+    return [Hit(row, score, partial(dict, [(part, score)]), path) for row, score in scores]
 
 
 def _list_items(replica: Replica[Any]) -> list[str]:
