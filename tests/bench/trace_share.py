@@ -50,7 +50,10 @@ def measure(messages: Sequence[Mapping[str, Any]], budget: int, file: Path) -> S
                     prompts.append((context.receipt, context.to_openai()))
                 session.messages.append(each)
             turns += 1
-            run(append_trace(handle, new_ulid(turns), events, handle.settings.clock()), memory._core.ports.sync)
+            run(
+                append_trace(handle, new_ulid(handle.settings.clock()), events, handle.settings.clock()),
+                memory._core.ports.sync,
+            )
         equal = sum(_gives(memory, receipt, sent) for receipt, sent in prompts)
     with closing(sqlite3.connect(file)) as connection:
         sizes = dict(

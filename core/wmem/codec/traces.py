@@ -26,10 +26,11 @@ _BOUNDS = (90 * 86_400.0, 10_000, 65_536)
 """What of a trace stays, unless a change says otherwise: how many seconds, turns and bytes."""
 _TAKEN_OFF = "duplication"
 _PARTS = (
-    *("bm25", "near", "session", "vector", "recency", "importance", "duplication", "update", "exchange", "answer"),
-    *("result", "x date", "x speaker", "x user", "x when", "x preference", "x density", "age", "priority", "tokens"),
+    *("bm25", "near", "session", "prior", "exchange", "x user", "x asks", "vector", "recency", "importance"),
+    *("duplication", "answer", "result", "update", "x date", "x speaker", "x when", "x density", "x preference"),
+    *("recent", "remembered", "x beside", "age_s", "stale", "steps", "expires_at"),
 )
-"""Names of parts of scores that take a byte; only ever added to at the end."""
+"""Names of parts of scores that take a bit, frequent ones first; only ever added to at the end."""
 _RULES = ("expired", "deleted", "oldest", "stale", "low", "middle", "guarded")
 """Rules of eviction that take a byte; only ever added to at the end."""
 _TYPES = ("working", "conversation", "episodic", "semantic")
@@ -164,7 +165,7 @@ def _write_pack(writer: Writer, event: PackTraced) -> None:
     writer.raw(event.layout)
     # Where there is a layout, it tells of those without parts, and of all ids.
     recalled = [(place, each) for place, each in enumerate(event.recalled) if each.parts or not event.layout]
-    names = list(dict.fromkeys(tuple(each.parts) for _, each in recalled))
+    names = list(dict.fromkeys(_order_parts(each.parts) for _, each in recalled))
     writer.number(len(names))
     for each in names:
         _write_names(writer, each)
@@ -172,12 +173,13 @@ def _write_pack(writer: Writer, event: PackTraced) -> None:
         writer.number(len(recalled))
     behind = 0
     for place, one in recalled:
-        writer.number((place - behind) * len(names) + names.index(tuple(one.parts)))
+        own = _order_parts(one.parts)
+        writer.number((place - behind) * len(names) + names.index(own))
         behind = place + 1
         if not event.layout:
             writer.id(one.id)
-        for value in one.parts.values():
-            writer.number(round(abs(value) * _HUNDREDTHS))
+        for name in own:
+            writer.number(round(abs(one.parts[name]) * _HUNDREDTHS))
 
 
 def _read_pack(reader: Reader) -> PackTraced:
@@ -193,15 +195,29 @@ def _read_pack(reader: Reader) -> PackTraced:
     return PackTraced("", 0.0, tokens, 0, tuple(recalled), scoring, layout)
 
 
+def _order_parts(parts: Mapping[str, float]) -> tuple[str, ...]:
+    """The names of parts as they are told: those that take a bit in their order, then the others."""
+    known = tuple(name for name in _PARTS if name in parts)
+    return (*known, *(name for name in parts if name not in known))
+
+
 def _write_names(writer: Writer, names: Sequence[str]) -> None:
-    writer.number(len(names))
-    for name in names:
-        writer.word(name, _PARTS)
+    others = [name for name in names if name not in _PARTS]
+    mask = sum(1 << place for place, name in enumerate(_PARTS) if name in names)
+    writer.number(mask * 2 + bool(others))
+    if others:
+        writer.number(len(others))
+        for name in others:
+            writer.text(name)
 
 
 def _read_names(reader: Reader) -> list[tuple[str, float]]:
-    """Names of parts, and whether these are taken off."""
-    names = [reader.word(_PARTS) for _ in range(reader.number())]
+    """Names of parts, and the signs of their values."""
+    mask, has_others = divmod(reader.number(), 2)
+    if mask >> len(_PARTS):
+        raise ValueError("a part of a score that this version does not know")
+    names = [name for place, name in enumerate(_PARTS) if mask >> place & 1]
+    names += [reader.text() for _ in range(reader.number())] if has_others else []
     return [(name, -1.0 if name == _TAKEN_OFF else 1.0) for name in names]
 
 
@@ -225,9 +241,10 @@ def _read_profile(reader: Reader) -> RecallProfile | None:
 
 
 def _write_parts(writer: Writer, parts: Mapping[str, float]) -> None:
-    _write_names(writer, tuple(parts))
-    for value in parts.values():
-        writer.real(value)
+    names = _order_parts(parts)
+    _write_names(writer, names)
+    for name in names:
+        writer.real(parts[name])
 
 
 def _read_parts(reader: Reader) -> dict[str, float]:

@@ -18,8 +18,8 @@ class RecallTraced(NamedTuple):
 
     Attributes:
         id: "" if the memory is gone, and its id is not known any more.
-        parts: What its score was made of, in hundredths; of a prompt with more than ten such memories for about ten of
-            them, from the best to the least, else nothing.
+        parts: What its score was made of, in hundredths; of a prompt with more than five such memories for about five
+            of them, from the best to the least, else nothing.
     """
 
     id: str

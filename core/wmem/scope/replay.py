@@ -32,7 +32,7 @@ from wmem.scope.messages.flows import MessageInput, pair_live
 from wmem.scope.messages.standing import find_requests
 from wmem.scope.sources import LiveMessage, Missing, RowLoader, SourceFinder
 
-_MAX_SCORES = 10  # of the memories in a note whose scores the trace tells
+_MAX_SCORES = 5  # of the memories in a note whose scores the trace tells
 _UNSENT = {"created_at", "turn_id", "thread_id", "pinned", "complete"}
 """Fields of a message that are not sent."""
 
@@ -89,7 +89,7 @@ def seal_prompt(  # noqa: PLR0917  # the first four are bound by the pack
 
 
 def _sample_parts(selection: Selection, ids: AbstractSet[str]) -> dict[str, Mapping[str, float]]:
-    """The parts of the scores of about ten memories of a note, from the best to the least."""
+    """The parts of the scores of about five memories of a note, from the best to the least."""
     ranked = {each.candidate.id: each for each in selection.request.recalled if each.candidate.id in ids}
     step = -(-len(ranked) // _MAX_SCORES) or 1
     return {id: dict(each.parts()) for id, each in islice(ranked.items(), 0, None, step)}
