@@ -69,7 +69,8 @@ class Policy(BaseModel):
         long_term: Scopes, by their names below the agent's own, whose long-term memory is in every pack of this
             scope and of those below it, beside the agent's: a user's, so that no other user has any of it. Their
             own items and entries are recalled, too, and what is promoted here goes to the first of them. A policy
-            that does not name any opens a scope with those that are stored.
+            that does not name any opens a scope with those that are stored, else with those of the nearest scope
+            above it that has some, and only then with those of the memory's policy.
         recall: The default scoring profile of recall in a pack. A policy that does not name
             it opens a scope with any profile that is stored, see `Scope.use_profile`.
         trace_s: Seconds for which the trace has a turn; see `AgentMemory.trace`.

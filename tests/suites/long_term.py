@@ -129,6 +129,23 @@ class SharedScopesSuite(FacetSuite):
         assert [hit.id for hit in call(memory.scope("ann-2", policy=self.ANN).recall, WHAT)] == [kept.id]
         assert call(memory.scope("bob-1", policy=self.BOB).recall, WHAT) == []
 
+    def test_what_a_sub_agent_of_a_user_promotes_is_not_what_all_share_by_the_policy_of_the_memory(
+        self, open_memory: MemoryOpener, call: Call
+    ) -> None:
+        memory = open_memory(policy=Policy.session(long_term=["team"]))
+        session = memory.scope("ann-1", policy=self.ANN)
+        call(session.items.add, "something", type="fact")
+        promote(call, session.child("task"), "Ann's dog is called Biscuit")
+        promote(call, memory.scope("ann-1", "task", "inner"), "Ann's cat is called Minka")
+        call(memory.turn("ann-1", "turn").memorize, {"content": "Ann's mouse is called Pip.", "type": "fact"})
+        with call.enter(session.temporary("helper")) as helper:
+            promote(call, helper, "Ann's rat is called Zip.")
+        other = open_memory(policy=Policy.session(long_term=["team"]))
+        assert call(other.scope("team-1").recall, "Ann") == []
+        assert len(call(other.scope("ann-2", policy=self.ANN).recall, "Ann")) == 4
+        shared = promote(call, other.scope("team-1"), "The team meets at nine.")
+        assert [hit.id for hit in call(other.scope("team-2").recall, "When does the team meet?")] == [shared.id]
+
     def test_the_agents_long_term_memory_is_there_beside_a_users(self, memory: wmem.AgentMemory, call: Call) -> None:
         shared = call(memory.semantic.items.add, "Every dog is allergic to chocolate", type="fact")
         kept = promote(call, memory.scope("ann-1", policy=self.ANN), DOG)

@@ -162,7 +162,7 @@ def _number_calls(sent: Message, whole: Message) -> tuple[int, ...] | None:
     return tuple(number for number, call in enumerate(whole.tool_calls) if call.id in ids)
 
 
-def _number_told_calls(block: str, message: Message) -> tuple[int, ...]:
+def _number_calls_in_words(block: str, message: Message) -> tuple[int, ...]:
     """The numbers of the calls that a quote tells of: those without results may be left out, each time others."""
     numbers, behind = [], 0
     for number, call in enumerate(message.tool_calls):
@@ -204,7 +204,7 @@ def _describe_quote(entry: NoteEntry, find: FindSources, zone: tzinfo) -> QuoteP
             if steps is None:
                 continue
         elif source.message.tool_calls:
-            ways = (None, _number_told_calls(entry.quote.block, source.message))
+            ways = (None, _number_calls_in_words(entry.quote.block, source.message))
         for calls in dict.fromkeys(ways):
             piece = QuotePiece(source.ref, steps, entry.superseded, entry.times, entry.rule, calls)
             if _quote(piece, source, 0, zone).quote.block == entry.quote.block:

@@ -138,13 +138,23 @@ class Handle:
 
     @property
     def long_term_scopes(self) -> tuple[Path, ...]:
-        """The scopes whose long-term memory this one shares, beside the agent's: those of its policy, or a parent's."""
+        """The scopes whose long-term memory this one shares, beside the agent's.
+
+        They are those of its own policy, or the nearest parent's that names some, before those that hold for all scopes
+        of the memory: what a sub-agent of one user's session promotes is not everybody's.
+        """
         handle: Handle | None = self
         while handle is not None:
-            if names := handle._named_long_term or handle.policy.long_term:  # noqa: SLF001  # its own class
-                return tuple((self.path[0], *each) for each in names)
+            if names := handle._own_long_term:  # noqa: SLF001  # its own class
+                break
             handle = handle.parent
-        return ()
+        return tuple((self.path[0], *each) for each in names or self.settings.policy.long_term)
+
+    @property
+    def _own_long_term(self) -> tuple[Path, ...]:
+        """The scopes that were named for this scope itself."""
+        policy = self._requested_policy if self._stored_policy is None else self._stored_policy[1]
+        return self._named_long_term or (() if policy is None else policy.long_term)
 
     def name_long_term(self, names: tuple[Path, ...]) -> None:
         """Name the scopes whose long-term memory this one shares: as `Policy.long_term`, whatever else its policy is.
@@ -168,9 +178,12 @@ class Handle:
         return self._write_policy() if self._stored_policy is None else self._stored_policy[0]
 
     def _write_policy(self) -> str:
-        """The policy as JSON, with the scopes that were named."""
-        named = self._named_long_term
-        policy = self.policy.model_copy(update={"long_term": named}) if named else self.policy
+        """The policy as JSON, with the scopes that were named for it or, before it has one, for a parent."""
+        named, policy = self._named_long_term, self.policy
+        if not named and self._requested_policy is None and self._stored_policy is None:
+            named = tuple(scope[1:] for scope in self.long_term_scopes)
+        if named and named != policy.long_term:
+            policy = policy.model_copy(update={"long_term": named})
         return policy.model_dump_json(exclude_defaults=True)
 
     def _naming_change(self, now: float) -> Change | None:

@@ -58,5 +58,5 @@ class ScopeProperties:
         (segment,) = check_path([name])
         lease = None if lease_s is None else check_seconds(lease_s, "lease_s", sys.float_info.max)
         settings = self._handle.settings
-        policy = settings.policy.model_copy(update={"lease_s": lease})
+        policy = settings.policy.model_copy(update={"lease_s": lease, "long_term": ()})  # it shares its parent's
         return self._child_handle(f"{segment}-{new_ulid(settings.clock())}", policy)
