@@ -31,7 +31,7 @@ AGENTS = ("a", "a/b", "a b", "A", "agent", "%7E", "users", "ann")
 USERS = (("users", "ann"), ("users", "ann/bob"), ("users", "Ann"), ("users", "ann", "bob"), ("ann",), ("users", "%2F"))
 SESSIONS = ("s", "s/t", "users", "S", "ann ", "tools:1", "t")
 WORDS = ("dog", "cat", "boat", "house", "garden", "allergic", "chicken", "deadline", "code", "locker", "birthday")
-CANARY = re.compile(r"canary-(\d+)")
+CANARY = re.compile(r"canary-(\d+)x")  # one that was cut says nothing
 BUDGETS = (300, 600, 2_000)
 AGENT_BUDGETS = (1_400, 3_000)  # the schemas of the tools and the calls under way take half of it
 
@@ -60,7 +60,7 @@ class World:
     def text(self, owner: Owner) -> str:
         """A text with a canary, of words that all others use, too."""
         self.owners.append(owner)
-        return f"The {' '.join(self.random.sample(WORDS, 4))} is canary-{len(self.owners) - 1}"
+        return f"The {' '.join(self.random.sample(WORDS, 4))} is canary-{len(self.owners) - 1}x"
 
     def question(self, owner: Owner) -> str:
         return f"What of the {' '.join(self.random.sample(WORDS, 5))}? {self.text(owner)}"
@@ -209,6 +209,7 @@ ACTS = (
 @pytest.fixture
 def world(request: pytest.FixtureRequest) -> Iterator[World]:
     seed = random.Random().randrange(10**9) if request.config.getoption("tier") == "full" else 13
+    print(f"seed {seed}")  # shown where it fails
     made = World(f"memory://{uuid4().hex}", random.Random(seed))
     for agent in AGENTS:
         made.memories[agent] = wmem.open(made.url, agent_id=agent)
