@@ -110,6 +110,10 @@ def test_the_readmes_example_runs_and_passes(pytester: pytest.Pytester) -> None:
         "test_a_cancelled_call_takes_no_reply_of_another",
         "test_a_head_that_is_told_without_waiting_is_the_head",
         "test_a_purge_says_in_sentences_what_remains_and_changes_nothing_that_is_stored",
+        "test_each_is_refused_for_itself",
+        "test_the_chain_is_that_of_appends_one_by_one",
+        "test_the_first_scopes_of_a_root_may_begin_together",
+        "test_what_was_appended_together_is_read_back_from_each_path",
         "test_what_is_read_after_a_cancelled_append_is_final",
     }
 
