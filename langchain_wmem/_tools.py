@@ -65,7 +65,8 @@ def wmem_tools(
         long_term: See `WmemMiddleware`.
         keep: Where `remember` stores: in ``long_term`` memory, that of the first of the scopes that `long_term` or the
             session's policy names, a user's, else the agent's own, which all of its sessions share; or in the
-            ``session``. ``auto`` is a user's long-term memory if one is named, else the session.
+            ``session``. ``auto`` is a user's long-term memory if one is named, else the session. `forget` reaches the
+            session and the user's, and the agent's only if `remember` stores there.
         include: Which of them.
         token_limit: Most tokens of an answer of `recall`; at least 128.
         counter: Counts tokens; only with a URL.
