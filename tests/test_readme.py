@@ -74,7 +74,7 @@ def run(code: str, python: list[str], folder: Path) -> str:
 def test_the_examples_run_as_printed_and_continue_one_session(python: list[str], folder: Path) -> None:
     printed = [run(block, python, folder) for block in EXAMPLES]
     assert (folder / "memory.db").exists()
-    langchain, llamaindex, chain, plain, coroutines, between, turn, types, backup, own = printed
+    langchain, llamaindex, chain, plain, coroutines, between, turn, receipts, types, backup, own = printed
     assert "newest" in langchain
     assert "My dog is called Biscuit." in llamaindex
     assert chain == "He is called Biscuit.\n"
@@ -84,6 +84,9 @@ def test_the_examples_run_as_printed_and_continue_one_session(python: list[str],
     assert "agent-7/users/ann/~semantic" in between
     assert "Ada takes no train before nine." in turn
     assert "GoalProgress" in turn
+    assert receipts.startswith("True (PackTraced(")
+    assert "what='message', reason='erased'" in receipts
+    assert "Biscuit" not in receipts
     assert "Lentil soup" in types
     assert "'recipes'" in types
     assert "Alice is allergic to nuts." in types

@@ -16,16 +16,16 @@ from wmem.pack.provider_rules import RULES
 from wmem.pack.ranges import copy_text, find_steps
 from wmem.pack.render import (
     NoteEntry,
+    format_day,
     mark_superseded,
     note_order,
     quote_block,
     render_note,
     render_requests,
     speaker_in_front,
-    to_quote,
 )
 from wmem.pack.repeats import repeat_entry
-from wmem.pack.request import Candidate
+from wmem.pack.request import Candidate, Quote
 from wmem.pack.selection import SelectedUnit, Selection
 from wmem.pack.standing import StandingEntry
 from wmem.pack.summary import ExtractiveSummary, summary_entry
@@ -298,11 +298,11 @@ def _quote(piece: QuotePiece, source: Source, place: int, zone: tzinfo) -> NoteE
     candidate, message = source.candidate._replace(place=place), source.message
     if piece.calls is not None:
         message = _with_numbered(message, piece.calls)
-    quote = to_quote(candidate, message, _count_nothing, zone=zone)
+    text = message_text(message)
     if piece.excerpt is not None:
-        excerpt = copy_text(piece.excerpt, message_text(message))
-        quote = quote._replace(block=quote_block(f"{speaker_in_front(candidate, message)}{excerpt}"))
-    entry = NoteEntry(candidate, quote, 0, piece.rule)
+        text = copy_text(piece.excerpt, text)
+    block = quote_block(f"{speaker_in_front(candidate, message)}{text}")
+    entry = NoteEntry(candidate, Quote(format_day(candidate.at, zone), block, "", 0), 0, piece.rule)
     if piece.superseded:
         entry = mark_superseded(entry, _count_nothing)
     return repeat_entry(entry, piece.times, _count_nothing)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from wmem.engine.replica import Replica
@@ -16,7 +17,7 @@ from wmem.model.standing import StandingRequest
 from wmem.pack.foreign_blocks import BlockFitter
 from wmem.pack.layout import Source
 from wmem.pack.request import Candidate
-from wmem.scope.pack_cache import to_sendable_requests
+from wmem.scope.pack_cache import DecodedMessage, DecodedMessages, to_sendable_requests
 from wmem.state import State
 
 if TYPE_CHECKING:
@@ -42,9 +43,13 @@ def decode_row(row: Row) -> Message:
     return to_sendable(message) if ESCAPED_SURROGATE in row.content else message
 
 
-def to_source(ref: Ref, row: Row, profile: "ProviderProfile") -> Source:
-    """What a row says in a prompt for a provider; blocks of what a parent holds are never fitted."""
-    message = decode_row(row)
+def to_source(ref: Ref, row: Row, profile: "ProviderProfile", known: DecodedMessage | None = None) -> Source:
+    """What a row says in a prompt for a provider; blocks of what a parent holds are never fitted.
+
+    Args:
+        known: What the last pack decoded under its id.
+    """
+    message = known.message if known is not None and known.row is row and known.is_intact else decode_row(row)
     if row.role is not None and not ref.scope and profile != "any":
         message = BlockFitter(profile)(message, row.id)
     role: Role | None = row.role  # type: ignore[assignment]  # a row has the role of its message
@@ -71,6 +76,7 @@ class SourceFinder:
         self._live = live
         self._profile = profile
         self._numbers: dict[str, int] = {}
+        self._decoded = self._own.use_derived(DecodedMessages, attrgetter("messages"))
 
     def find(self, candidate: Candidate) -> list[Source]:
         """Where a candidate may be from; a stored message before one that the caller passed in."""
@@ -100,7 +106,8 @@ class SourceFinder:
             row, place = replica.state.rows.get(id), replica.state.find_place(id)
         if row is None or (not place and row.key is None):
             return []
-        return [to_source(Ref("row", scope, place, "" if place else row.id), row, self._profile)]
+        known = None if scope else self._decoded.get(id)
+        return [to_source(Ref("row", scope, place, "" if place else row.id), row, self._profile, known)]
 
 
 Reason = Literal["erased", "removed", "expired", "forgotten", "changed", "not stored"]
