@@ -301,7 +301,7 @@ def _write_expiry(writer: Writer, event: ExpiryTraced) -> None:
 def _write_promotion(writer: Writer, event: PromotionTraced) -> None:
     writer.id(event.id)
     # The id in long-term memory begins with the item's: it is not told twice.
-    before, found, after = event.to.partition(event.id)
+    before, found, after = event.to.partition(event.id) if event.id else ("", "", "")
     writer.number(bool(found))
     for each in (before, after) if found else (event.to,):
         writer.text(each)
