@@ -26,6 +26,27 @@ class MaintenanceSuite(FacetSuite):
 
     # -- one pass
 
+    def test_a_scope_that_another_process_disposes_meanwhile_is_left_to_it(
+        self, open_memory: MemoryOpener, call: Call, clock: Clock
+    ) -> None:
+        theirs = open_memory().scope("a")
+        doomed: list[wmem.Scope] = []
+
+        def read_clock() -> float:
+            while doomed:  # a pass reads the clock once it has read the scope
+                doomed.pop().dispose()
+            return clock()
+
+        memory = open_memory.in_other_process(clock=read_clock)
+        for name in ("a", "b"):
+            call(memory.scope(name).items.add, "goes", ttl_s=10)
+        clock.advance(10)
+        call(theirs.items.count)
+        doomed.append(open_memory.to_sync(theirs))
+        assert call(memory.maintain).expired == 1
+        assert not doomed
+        assert call(memory.maintain).expired == 0
+
     def test_a_pass_takes_out_what_expired_in_every_scope_and_tells_how_much(
         self, open_memory: MemoryOpener, call: Call, clock: Clock
     ) -> None:

@@ -167,8 +167,8 @@ def _remove_expired(engine: Engine[Any], replica: Replica[Any], now: float) -> F
         return 0
     try:
         gone, _ = yield from commit(engine, replica.path, decide, opening=(), incarnation=replica.incarnation, now=now)
-    except ConflictError:
-        return 0  # others are writing there; the next pass retries
+    except (ConflictError, StaleIncarnation):
+        return 0  # others are writing there, or disposed it; the next pass retries
     if gone:
         _log.debug("removed %d expired items from scope %s", gone, to_scope_id(replica.path))
     return gone
