@@ -56,6 +56,10 @@ class PromptTooLargeError(WmemError):
     """
 
 
+RECEIPT = "wmem_receipt"
+"""The key of a prompt's receipt in the `additional_kwargs` of a reply."""
+
+
 class BudgetedCalls:
     """Calls of one model for one session; each takes a function that sends what was packed, or None as it was handed.
 
@@ -113,6 +117,7 @@ class BudgetedCalls:
         response: R
         prompt, response = run(self._answer(*self._open(), request, send))
         self._learn(request, prompt, read_prompt_tokens(response))
+        _tell_receipt(prompt, response)
         return response
 
     async def acall(self, request: Request, send: Callable[[Sent], Awaitable[R]]) -> R:
@@ -120,6 +125,7 @@ class BudgetedCalls:
         response: R
         prompt, response = await arun(self._answer(*await self._aopen(), request, send))
         self._learn(request, prompt, read_prompt_tokens(response))
+        _tell_receipt(prompt, response)
         return response
 
     def stream(self, request: Request, send: Callable[[Sent], Iterable[R]]) -> Generator[R, None, None]:
@@ -229,6 +235,13 @@ class BudgetedCalls:
             self._memory._prompts.add(scope, context)  # noqa: SLF001  # of this package
         replacement = handed.to_chat_messages([placement.restore(message) for message in context.prompt()])
         return PackedPrompt(context=context, replacement=replacement)
+
+
+def _tell_receipt(prompt: Prompt, response: object) -> None:
+    """Put the receipt of a packed prompt beside what the provider says of its reply."""
+    told = getattr(response, "additional_kwargs", None)
+    if isinstance(prompt, PackedPrompt) and isinstance(told, dict) and prompt.context.receipt:
+        told[RECEIPT] = prompt.context.receipt
 
 
 def _split_system(messages: list[Message]) -> tuple[str, list[Message]]:

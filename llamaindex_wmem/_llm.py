@@ -56,7 +56,8 @@ class WmemLLM(LLM):
     It stores nothing: the memory does. What a caller hands and the session does not hold
     (system text, retrieved context, an agent's scratchpad) is for that one call. A call that the
     provider refuses as too large is retried once, with half of the conversation; usage that
-    replies report makes later prompts fit in the model's own tokens.
+    replies report makes later prompts fit in the model's own tokens. A reply to a prompt that was packed has that
+    prompt's receipt in its `additional_kwargs`, as ``wmem_receipt``.
 
     Args:
         llm: The model.

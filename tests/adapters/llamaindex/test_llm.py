@@ -547,13 +547,19 @@ def test_fields_of_the_model_are_read_and_set_through_it(memory: WmemMemory) -> 
 def test_the_newest_prompt_is_explained_whether_it_was_packed_or_not(memory: WmemMemory) -> None:
     llm = wrap(Script(), memory, budget=500)
     assert llm.last_context() is None
-    llm.chat(memory.get()[-3:])
+    assert "wmem_receipt" not in llm.chat(memory.get()[-3:]).additional_kwargs
     whole = llm.last_context()
     assert whole is not None
     assert len(whole.messages) == len(whole.included) == 3
     assert whole.tokens == sum(whole.sizes.values()) < 500
-    llm.chat(memory.get())
+    reply = llm.chat(memory.get())
     packed = llm.last_context()
     assert packed is not None
     assert packed.dropped.count > 0
     assert packed.tokens <= 500
+    assert reply.additional_kwargs["wmem_receipt"] == packed.receipt
+    memory.put(reply.message)
+    with wmem.open(memory.url, agent_id=memory.agent_id) as store:
+        replay = store.replay(packed.receipt)
+        assert replay.context is not None
+        assert replay.context.to_llamaindex() == packed.to_llamaindex()
