@@ -122,6 +122,7 @@ class Capture:
     def discard(self, matches: Callable[[Path], bool]) -> None:
         """Forget what is known of the sessions whose paths match."""
         self._sessions.discard(lambda key: matches(key[0]))
+        self.prompts.discard(lambda path: matches(path[1:]))
 
     def store(
         self,

@@ -164,6 +164,28 @@ class ReceiptsSuite(FacetSuite):
         with pytest.raises(NotFoundError):
             call(memory.replay, context.receipt)
 
+    def test_a_prompt_of_a_disposed_scope_is_not_recorded_and_the_scope_stays_gone(
+        self, open_memory: MemoryOpener, call: Call
+    ) -> None:
+        memory, elsewhere = open_memory(), open_memory.in_other_process()
+        for again in (False, True):
+            session = memory.scope("s")
+            call(session.messages.append, TALK)
+            early, late = (call(session.pack, "dog", budget=200) for _ in range(2))
+            assert call(memory.record, early) == early.receipt
+            call(elsewhere.scope("s").dispose)
+            if again:
+                call(elsewhere.scope("s").messages.append, TALK)
+            for context in (early, late):
+                with pytest.raises(wmem.DisposedError, match="since it was packed"):
+                    call(memory.record, context)
+            assert call(memory.scope("s").exists) is again
+            assert call(memory.traces, "s") == []
+        now = memory.scope("s")
+        new = call(now.pack, "dog", budget=200)
+        call(now.end_turn, "q2", early, new, late)
+        assert [pack.receipt for pack in call(memory.traces, "s")[0].packs] == [new.receipt]
+
     def test_a_context_of_another_agent_or_of_nobody_is_not_recorded(
         self, open_memory: MemoryOpener, call: Call
     ) -> None:

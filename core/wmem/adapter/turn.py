@@ -1,10 +1,11 @@
 """How an adapter ends a turn: by the answer that ends it, as one step of the session."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from wmem.adapter.flow import Steps
 from wmem.adapter.lru_cache import LruCache
 from wmem.model.context import Context
+from wmem.model.history import Path
 from wmem.model.message import Message
 from wmem.scope.async_scope import AsyncScope
 from wmem.scope.scope import Scope
@@ -34,6 +35,10 @@ class TurnPrompts:
         taken = list(prompts)
         del prompts[: len(taken)]
         return taken
+
+    def discard(self, matches: Callable[[Path], bool]) -> None:
+        """Drop the prompts of every scope whose path matches."""
+        self._prompts.discard(matches)
 
     def __deepcopy__(self, _: object) -> "TurnPrompts":
         return self

@@ -106,6 +106,7 @@ class AgentMemory(TurnVerbs, MemoryProperties):
 
         Raises:
             InvalidInputError: No scope of this agent has packed it.
+            DisposedError: The scope that packed it was disposed since.
         """
         return run(self._core.record(context, turn), self._core.ports.sync)
 

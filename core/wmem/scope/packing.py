@@ -178,7 +178,12 @@ def pack_scope(
             warnings=(*warnings, *assembly.warnings, *_warn_of_damage(replicas)),
             scope=handle.id,
             seal=partial(
-                seal_prompt, [*replicas, *closed], live.by_id, now, weighing if query and query.strip() else None
+                seal_prompt,
+                [*replicas, *closed],
+                own.incarnation,
+                live.by_id,
+                now,
+                weighing if query and query.strip() else None,
             ),
         )
     )

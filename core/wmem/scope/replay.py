@@ -53,8 +53,9 @@ class Replay(NamedTuple):
 # -- from a pack
 
 
-def seal_prompt(  # noqa: PLR0917  # the first four are bound by the pack
+def seal_prompt(  # noqa: PLR0917  # the first five are bound by the pack
     replicas: Sequence[Replica[Any]],
+    incarnation: Incarnation | None,
     live: Mapping[str, LiveMessage],
     now: float,
     scoring: RecallProfile | None,
@@ -65,17 +66,19 @@ def seal_prompt(  # noqa: PLR0917  # the first four are bound by the pack
 
     Args:
         replicas: Of the scope that was packed, and of others that it recalls from.
+        incarnation: Of the scope when it was packed.
         live: Messages that the caller passed in, by the ids of their candidates.
         now: When it was packed.
         scoring: By what recall ranked; None without a query.
     """
     own, selection = replicas[0], packed.selection
+    life = incarnation or own.incarnation  # it may have been created since
     finder = SourceFinder(replicas, live, selection.options.profile)
     layout = build_layout(packed, finder.find, finder.list_scopes, zone_text(selection.request.zone))
     data = encode_layout(layout)
     found = [each.candidate.id for each in packed.list_entries() if each.rule == RECALLED]
     parts = _sample_parts(selection, frozenset(found))
-    receipt = str(Receipt(scope_digest(own.path), _compute_digest(data, layout, own.incarnation, context)))
+    receipt = str(Receipt(scope_digest(own.path), _compute_digest(data, layout, life, context)))
     event = PackTraced(
         receipt=receipt,
         at=now,
@@ -85,7 +88,7 @@ def seal_prompt(  # noqa: PLR0917  # the first four are bound by the pack
         scoring=scoring,
         layout=data,
     )
-    return Sealed(receipt, own.path, event)
+    return Sealed(receipt, own.path, life, event)
 
 
 def _sample_parts(selection: Selection, ids: AbstractSet[str]) -> dict[str, Mapping[str, float]]:

@@ -12,7 +12,7 @@ from wmem.codec.layouts import decode_layout
 from wmem.codec.traces import decode_events, encode_events
 from wmem.engine.replica import Replica
 from wmem.engine.writing import append_together
-from wmem.errors import CorruptionError, InvalidInputError, NotFoundError, StoreError
+from wmem.errors import CorruptionError, DisposedError, InvalidInputError, NotFoundError, StoreError
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
 from wmem.log import find_logger
@@ -112,15 +112,14 @@ def end_turn_with(handle: Handle, turn_id: str, contexts: Sequence[Context]) -> 
 
     A trace that cannot be written is logged: what it tells of was done.
     """
-    events: list[TraceEvent] = []
-    for context in contexts:
-        sealed = _unseal(context)
-        if sealed.path != handle.path:
-            raise InvalidInputError(f"this context is of the scope {sealed.path!r}, not of {handle.path!r}")
-        events.append(sealed.event)
+    prompts = list(map(_unseal, contexts))
+    if others := [each.path for each in prompts if each.path != handle.path]:
+        raise InvalidInputError(f"this context is of the scope {others[0]!r}, not of {handle.path!r}")
     handle.check_usable()
     if handle.incarnation is None:
         yield from handle.replica()
+    # What was packed before the scope was disposed, and began anew, is no prompt of this turn.
+    events: list[TraceEvent] = [each.event for each in prompts if each.incarnation in (None, handle.incarnation)]
     events += _list_tool_calls(handle, turn_id)
     step, _ = yield from append_together(end_turn(handle, turn_id), _append_or_log(handle, turn_id, events))
     return step
@@ -152,6 +151,10 @@ def record_pack(handle_of: Callable[[Path], Handle], context: Context, turn_id: 
     """Append a pack to the trace of its scope; see `AgentMemory.record`."""
     sealed = _unseal(context)
     handle = handle_of(sealed.path)
+    if sealed.incarnation is not None:
+        yield from handle.replica()
+        if handle.incarnation != sealed.incarnation:  # a trace of its own would outlive it
+            raise DisposedError(f"scope {sealed.path!r} was disposed since it was packed")
     now = handle.settings.clock()
     yield from append_trace(handle, new_ulid(now) if turn_id is None else turn_id, [sealed.event], now)
     return sealed.receipt

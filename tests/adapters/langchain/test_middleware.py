@@ -1,5 +1,6 @@
 """An agent made by create_agent remembers every message, and its model gets what fits."""
 
+import gc
 import json
 import threading
 from collections.abc import Sequence
@@ -140,6 +141,26 @@ async def test_a_thread_that_was_deleted_is_forgotten_and_no_other(
     assert texts(model.prompts[2]) == ["Who am I?"]
     assert said(memory, "bob") == [("user", "I am Bob."), ("assistant", "Hi Bob.")]
     assert said(memory, "ada") == [("user", "Who am I?"), ("assistant", "Fine.")]
+
+
+@pytest.mark.parametrize("way", ["forget", "aforget"])
+async def test_of_a_thread_that_was_forgotten_in_the_middle_of_a_turn_no_prompt_is_held(
+    run: Any, memory: wmem.AgentMemory, way: str
+) -> None:
+    remembers = WmemMiddleware(memory, budget=4_000)
+    agent = create_agent(GenericFakeChatModel(messages=iter(())), middleware=[remembers])
+    for session in ("ada", "bob"):
+        with pytest.raises(RuntimeError):  # of the model, which has nothing to say
+            await run(agent, user(f"I am {session}."), config=thread(session))
+    await remembers.aforget("ada") if way == "aforget" else remembers.forget("ada")
+    gc.collect()
+    held = [
+        each.scope
+        for each in gc.get_objects()
+        if isinstance(each, wmem.Context) and each.scope.startswith(memory.agent_id)
+    ]
+    assert f"{memory.agent_id}/bob" in held
+    assert f"{memory.agent_id}/ada" not in held
 
 
 async def test_B10_an_agent_remembers_across_a_restart(run: Any, script: Any, tmp_path: Path) -> None:
