@@ -27,7 +27,7 @@ from wmem.log import find_logger
 from wmem.model.change import Change, PolicyChanged, ScopeDisposed, ScopeOpened, StepAdvanced
 from wmem.model.checks import check_flag, check_new_names
 from wmem.model.features import Features
-from wmem.model.history import RESERVED_PREFIX, Incarnation, Path, is_cache, is_reserved, to_scope_id
+from wmem.model.history import RESERVED_PREFIX, Incarnation, Path, is_cache, is_reserved, is_trace, to_scope_id
 from wmem.model.row import Row
 from wmem.observe.metrics import Metrics
 from wmem.policy import Policy, parse_policy
@@ -460,7 +460,8 @@ class Handle:
         replica, _ = yield from self.replica()
         if self.incarnation is None:
             yield from self._prepare_creation(replica)
-        opening = ScopeOpened(self._policy_json(), now)
+        # A trace follows the policy of the scope above it: it would take as much as ten turns to say so.
+        opening = () if is_trace(self.path) else (ScopeOpened(self._policy_json(), now),)
         fresh = self.incarnation is None and (replica.incarnation is None or replica.state.disposed)
         tries = 0
 
@@ -481,7 +482,7 @@ class Handle:
                 self.engine,
                 self.path,
                 check_and_decide,
-                opening=(opening,),
+                opening=opening,
                 incarnation=self.incarnation,
                 now=now,
                 beside=beside,
