@@ -9,6 +9,8 @@ import pytest
 
 import wmem
 from wmem import InvalidInputError, StoreError
+from wmem.flow import run
+from wmem.model.change import PolicyChanged
 
 
 def kinds(events: Any) -> list[str]:
@@ -97,3 +99,13 @@ def test_ten_thousand_entries_of_a_hundred_bytes_take_less_than_15_megabytes() -
         finally:
             tracemalloc.stop()
     assert kept < 15_000_000
+
+
+def test_maintenance_passes_over_a_lease_that_a_newer_version_wrote_otherwise() -> None:
+    memory = wmem.open("memory://", agent_id="agent")
+    memory.scope("new").items.add("x")
+    memory.scope("old").items.add("x", ttl_s=1e-6)
+    handle = memory._core.handle(("new",), None)
+    policy = PolicyChanged('{"lease_s": 1e-9, "lease_of_tomorrow": true}', 0.0)
+    run(handle.commit(lambda _: ([policy], None), 0.0), memory._core.ports.sync)
+    assert memory.maintain().expired == 1

@@ -3,6 +3,8 @@
 import dataclasses
 from typing import Any
 
+import pytest
+
 import wmem
 from wmem import Policy
 from wmem.testing.suite import NOON, Call, Clock, FacetSuite, MemoryOpener
@@ -77,6 +79,19 @@ class ContextWindowSuite(FacetSuite):
         call(here.semantic.erase, copied.id)
         call(there.semantic.items.count)
         assert there.context_window.last is None
+
+    @pytest.mark.parametrize("way", ["disposed", "begun anew", "all erased"])
+    def test_what_ended_with_its_scope_is_not_kept_in_it(self, open_memory: MemoryOpener, call: Call, way: str) -> None:
+        here, there = open_memory(), open_memory.in_other_process()
+        session = here.scope("s")
+        call(session.messages.append, said("my PIN is 90417"))
+        assert call(session.pack, budget=100) is here.context_window.last
+        call(there.erase_all if way == "all erased" else there.scope("s").dispose)
+        if way == "begun anew":
+            call(there.scope("s").messages.append, said("hello"))
+        call(here.scope("s").messages.count)  # learns of it
+        assert here.context_window.last is None
+        assert here.context_window.max_tokens == 100
 
     def test_a_memory_that_is_closed_keeps_none(self, open_memory: MemoryOpener, call: Call) -> None:
         memory = open_memory()

@@ -1,11 +1,11 @@
 """The context window of a memory: the last prompt that its sessions packed in this process."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from wmem.engine.engine import Engine
 from wmem.model.context import Context
-from wmem.model.history import Path, to_scope_id
+from wmem.model.history import Incarnation, Path, to_scope_id
 
 
 class ContextWindow(NamedTuple):
@@ -33,33 +33,35 @@ class LatestContext:
     """Holds the last prompt of one memory.
 
     What was erased must not stay in it: an erasure in this process drops the prompt, and one elsewhere is noticed
-    by the tombstones once this process has read of it.
+    by the tombstones, or by the end of a scope, once this process has read of it.
     """
 
-    __slots__ = ("__weakref__", "_paths", "_window")
+    __slots__ = ("__weakref__", "_lives", "_window")
 
     def __init__(self) -> None:
         self._window = ContextWindow()
-        self._paths: tuple[Path, ...] = ()
+        self._lives: Mapping[Path, Incarnation | None] = {}
 
-    def record(self, context: Context, paths: Sequence[Path]) -> None:
-        """Keep a prompt, and the scopes that it may be from."""
-        self._window, self._paths = ContextWindow(context.budget, context.tokens, context), tuple(paths)
+    def record(self, context: Context, lives: Mapping[Path, Incarnation | None]) -> None:
+        """Keep a prompt, and the scopes that it may be from, with their incarnations."""
+        self._window, self._lives = ContextWindow(context.budget, context.tokens, context), lives
 
     def window(self, engine: Engine[object]) -> ContextWindow:
         """The window as it is now."""
-        if self._window.last is not None and _is_erased(engine, self._paths, self._window.last):
+        if self._window.last is not None and _is_erased(engine, self._lives, self._window.last):
             self.clear()
         return self._window
 
     def clear(self) -> None:
         """Forget the prompt, not its numbers."""
-        self._window, self._paths = self._window._replace(last=None), ()
+        self._window, self._lives = self._window._replace(last=None), {}
 
 
-def _is_erased(engine: Engine[object], paths: Sequence[Path], context: Context) -> bool:
-    """Whether anything that this prompt has was erased, as far as this process knows."""
-    found = [replica for path in paths if (replica := engine.find_synced_replica(path)) is not None]
+def _is_erased(engine: Engine[object], lives: Mapping[Path, Incarnation | None], context: Context) -> bool:
+    """Whether anything that this prompt has was erased, or ended with its scope, as far as this process knows."""
+    found = [replica for path in lives if (replica := engine.find_synced_replica(path)) is not None]
+    if any(lives[each.path] not in (None, each.incarnation) or each.state.disposed for each in found):
+        return True
     if not (replicas := [each for each in found if each.state.erased]):
         return False
     units = (*context.included, *context.truncated)

@@ -197,7 +197,8 @@ def _record_pack(handle: Handle, context: Context, replicas: Sequence[Replica[An
         metrics.record_pack(context.tokens, context.dropped.totals)
     # Where nothing is packed and nothing is stored, somebody only has a text counted.
     if handle.incarnation is not None or context.messages or context.note:
-        handle.settings.latest_context.record(context, [replica.path for replica in replicas])
+        lives = {replica.path: replica.incarnation for replica in replicas}
+        handle.settings.latest_context.record(context, lives)
 
 
 def _search(
