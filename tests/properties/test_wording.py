@@ -42,7 +42,9 @@ def to_row(content: bytes) -> Row:
 def test_a_message_reads_the_same_with_and_without_the_model(message: Message) -> None:
     content = dump_json(message.model_dump(exclude_defaults=True, exclude={"id"}))
     read = to_message(to_row(content))
-    assert read_wording(to_row(content)) == Wording(message_text(read), read.text, read.name, read.thread_id)
+    assert read_wording(to_row(content)) == Wording(
+        message_text(read), read.text, read.name, read.thread_id, has_calls=bool(read.tool_calls)
+    )
 
 
 @pytest.mark.parametrize("content", [b'{"role":"user","parts":[{"text":3}]}', b'{"parts":[7]}', b"["])

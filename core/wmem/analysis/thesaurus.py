@@ -182,10 +182,18 @@ def _read_groups(language: str) -> Mapping[str, Sequence[tuple[str, Sequence[str
 
 
 @cache
+def _read_terms(language: str, prefix: str) -> Mapping[str, Sequence[str]]:
+    """The terms of the names that begin with a prefix of `_read_groups`, and those related to each."""
+    related = defaultdict[str, dict[str, None]](dict)
+    for name, words in _read_groups(language)[prefix]:
+        others = dict.fromkeys(other for word in words for other in to_terms(word, language))
+        for term in to_terms(name, language):
+            related[term] |= others
+    return {term: [each for each in others if each != term] for term, others in related.items()}
+
+
 def expand_term(term: str, language: str) -> Sequence[str]:
     """The terms of the words related to a term, without it; none in a language that has no table."""
-    groups = _read_groups(language).get(term[:_PREFIX], ())
-    words = [word for name, words in groups if term in to_terms(name, language) for word in words]
-    return [
-        each for each in dict.fromkeys(other for word in words for other in to_terms(word, language)) if each != term
-    ]
+    prefix = term[:_PREFIX]
+    # The terms of a question are nobody's to keep: what is cached is the table alone.
+    return _read_terms(language, prefix).get(term, ()) if prefix in _read_groups(language) else ()

@@ -19,7 +19,7 @@ class RecallProfile(BaseModel):
     """The coefficients of the ranking formula.
 
     ``score = (similarity x words + session x its session's words + vector x cosine^1.5 + recency x age
-    + importance x importance - duplication x overlap + prior) x speaker x user x (1 + date x match) x when x asks``,
+    + importance x importance - duplication x overlap + prior) x speaker x user x (1 + date x match) x when``,
     each sum in brackets from 0 to 1 of the best candidate. 0 as a weight or floor, or 1 as a factor, switches a part
     off.
 
@@ -47,7 +47,6 @@ class RecallProfile(BaseModel):
         name_weight: Weight of that person's name as a word of the query, if there are others.
         named: Added for messages of that person, no more than the rest of the score.
         substance: The same for how much a message says: the more for more words, up to 25.
-        asks: Factor for a message that ends with a question, which is rarely what answers another.
         beside: Weight of the words of what an agent aims at and just did, beside the question's own; see
             `AgentMemory.turn`.
         user: Factor for messages of the user when the query speaks in the first person, unless it asks what the
@@ -89,7 +88,7 @@ class RecallProfile(BaseModel):
     feedback: float = Field(0.2, ge=0)
     feedback_texts: int = Field(10, ge=1)
     feedback_terms: int = Field(20, ge=1)
-    related: float = Field(0.35, ge=0)
+    related: float = Field(0.25, ge=0)
     next_to: float = Field(0.4, ge=0)
     question: float = Field(2.0, ge=0)
     backward: float = Field(0.75, ge=0)
@@ -100,7 +99,6 @@ class RecallProfile(BaseModel):
     name_weight: float = Field(0.1, ge=0, le=1)
     named: float = Field(0.05, ge=0)
     substance: float = Field(0.12, ge=0)
-    asks: float = Field(0.9, gt=0, le=1)
     beside: float = Field(0.15, ge=0)
     user: float = Field(4.0, ge=1)
     date: float = Field(1.0, ge=0)
@@ -159,7 +157,7 @@ class RecallProfile(BaseModel):
         }
         off |= {"item_floor": 0, "question_floor": 0, "score_floor": 0, "near_equal": 0}
         off |= {"named": 0, "substance": 0}
-        factors = {"speaker": 1, "name_weight": 1, "user": 1, "when": 1, "asks": 1, "answer": 1, "vector": 0.2}
+        factors = {"speaker": 1, "name_weight": 1, "user": 1, "when": 1, "answer": 1, "vector": 0.2}
         return cls(**{"name": "balanced", **document, **off, **factors, **coefficients})
 
 

@@ -163,7 +163,7 @@ def score_factors(
     *,
     exchanges: ExchangeMatches,
 ) -> list[Any]:
-    """The score factors of each candidate: speaker, user, date, whether it tells a time, and whether it asks.
+    """The score factors of each candidate: speaker, user, date, and whether it tells a time.
 
     What a tool told the user is the user's.
     """
@@ -192,7 +192,6 @@ def score_factors(
         user,
         day,
         sums.factor_where(sums.take(neighbors.mentions_time, slots), profile.when) if intent.asks_when else ones,
-        sums.factor_where(sums.take(neighbors.asks, slots), profile.asks),
     ]
 
 
@@ -275,10 +274,9 @@ class Signals(NamedTuple, Generic[C]):
     user: C
     date: C
     when: C
-    asks: C
 
 
-_FACTORS = Signals._fields[-5:]
+_FACTORS = Signals._fields[-4:]
 
 
 class SignalMaxima(NamedTuple):
