@@ -613,6 +613,27 @@ def test_everything_asked_of_a_disposed_scope_raises_and_changes_nothing(mode: s
             assert memory.changes().cursors == before
 
 
+def test_what_is_asked_for_in_place_of_an_id_is_not_quoted_at_length() -> None:
+    memory = wmem.open("memory://", agent_id="agent")
+    scope, text = memory.scope("s"), "what is to be remembered " * 99
+    episodic = memory.types["episodic"]
+    acts: list[Callable[[], object]] = [
+        lambda: memory.trace(text),
+        lambda: scope.items.all(after=text),
+        lambda: scope.messages.all(before=text),
+        lambda: scope.items.fetch(text),
+        lambda: scope.items.promote(text),
+        lambda: scope.items.extend_ttl(text),
+        lambda: scope.items.relate(text, "follows", "x"),
+        lambda: episodic.link(text, "x"),
+        lambda: scope.entries[text],
+    ]
+    for act in acts:
+        with pytest.raises(wmem.NotFoundError) as caught:
+            act()
+        assert len(str(caught.value)) < 200
+
+
 def test_every_error_is_the_builtin_it_amounts_to() -> None:
     for error, builtin in {
         wmem.InvalidInputError: ValueError,

@@ -6,6 +6,7 @@ _WORD = re.compile(r"[A-Za-z][A-Za-z_-]{0,15}")
 _FIELD = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,31}")
 _MAX_NUMBER_BITS = 32
 _MAX_NUMBER_SIZE = 12
+_MAX_NAME_SIZE = 1_024
 _SIZED = (str, bytes, bytearray, list, tuple, dict, set, frozenset)
 
 
@@ -27,6 +28,11 @@ def describe(value: object) -> str:
         return name
     unit = "characters" if isinstance(value, str) else "bytes" if isinstance(value, bytes | bytearray) else "elements"
     return f"{name} of {len(value)} {unit}"
+
+
+def describe_name(name: str) -> str:
+    """An id or a key that is not there, quoted; one that is longer than any may be content in the wrong place."""
+    return repr(name) if len(name) <= _MAX_NAME_SIZE else describe(name)
 
 
 def describe_field(name: int | str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from wmem.codec.layouts import decode_layout
 from wmem.codec.traces import decode_events, encode_events
+from wmem.describe import describe_name
 from wmem.engine.replica import Replica
 from wmem.engine.writing import append_together
 from wmem.errors import CorruptionError, DisposedError, InvalidInputError, NotFoundError, StoreError
@@ -83,7 +84,7 @@ def read_trace(root: Handle, turn_id: str, session: Sequence[str] | None) -> Flo
         records = _list_records(replica, turn_id)
         if records:
             return (yield from _to_trace(root, replica.path[:-1], records))
-    raise NotFoundError(f"no trace has a turn {turn_id!r}: it was not committed, or is too long ago")
+    raise NotFoundError(f"no trace has a turn {describe_name(turn_id)}: it was not committed, or is too long ago")
 
 
 def list_traces(root: Handle, session: Sequence[str]) -> Flow[list[TurnTrace]]:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar, overload
 
+from wmem.describe import describe_name
 from wmem.errors import NotFoundError
 from wmem.log import find_logger
 from wmem.model.checks import check_key
@@ -92,7 +93,7 @@ class EntryReads:
     def __getitem__(self, key: str) -> Any:  # sync only
         row = self._find_row(key)
         if row is None:
-            raise NotFoundError(f"no entry {key!r}")
+            raise NotFoundError(f"no entry {describe_name(key)}")
         return load_value(row.content, key=key)
 
     def __contains__(self, key: object) -> bool:  # sync only
@@ -217,4 +218,4 @@ class Entries(EntryReads):
 
     def __delitem__(self, key: str) -> None:  # sync only
         if not self.remove(key):
-            raise NotFoundError(f"no entry {key!r} in scope {self._handle.path!r}")
+            raise NotFoundError(f"no entry {describe_name(key)} in scope {self._handle.path!r}")

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from wmem.describe import describe
+from wmem.describe import describe, describe_name
 from wmem.errors import ExpiredError, InvalidInputError, NotFoundError
 from wmem.flow import Flow
 from wmem.model.change import Change, ItemPut, ItemRemoved
@@ -146,9 +146,9 @@ def find_item(handle: Handle, state: State, item_id: str, now: float, *, include
     row = state.rows.get(item_id)
     if row is None or item_id not in state.items or (row.deleted_at is not None and not include_deleted):
         handle.check_intact(local_only=True)
-        raise NotFoundError(f"no item {item_id!r} in scope {handle.path!r}")
+        raise NotFoundError(f"no item {describe_name(item_id)} in scope {handle.path!r}")
     if row.expired(now):
-        raise ExpiredError(f"item {item_id!r} in scope {handle.path!r} has expired")
+        raise ExpiredError(f"item {describe_name(item_id)} in scope {handle.path!r} has expired")
     return row
 
 

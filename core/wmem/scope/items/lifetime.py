@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from wmem.describe import describe
+from wmem.describe import describe, describe_name
 from wmem.errors import InvalidInputError, NotFoundError
 from wmem.flow import Flow
 from wmem.model.change import Change, ItemPut
@@ -31,7 +31,7 @@ def _change_item(
         row = state.rows.get(item_id)
         if row is None or item_id not in state.items:
             handle.check_intact(local_only=True)
-            raise NotFoundError(f"no item {item_id!r} in scope {handle.path!r}")
+            raise NotFoundError(f"no item {describe_name(item_id)} in scope {handle.path!r}")
         changed = change(state, row, now)
         if changed is row:
             return [], (to_current_item(state, row, now), ())

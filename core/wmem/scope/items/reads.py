@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
+from wmem.describe import describe_name
 from wmem.errors import NotFoundError
 from wmem.model.item import MemoryItem, to_item
 from wmem.model.row import Row
@@ -63,7 +64,7 @@ def _items_after(state: State, id: str) -> Iterator[Row]:
     try:
         return state.items_after(id)
     except KeyError:
-        raise NotFoundError(f"no page begins after {id!r}: {LOST_PLACE}") from None
+        raise NotFoundError(f"no page begins after {describe_name(id)}: {LOST_PLACE}") from None
 
 
 def list_recent(limit: int) -> Read[list[MemoryItem]]:

@@ -6,6 +6,7 @@ from itertools import islice
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
+from wmem.describe import describe_name
 from wmem.engine.replica import Replica
 from wmem.errors import InvalidInputError, NotFoundError
 from wmem.flow import Flow
@@ -60,7 +61,7 @@ def _messages_before(state: State, id: str) -> Iterator[Row]:
     try:
         return state.messages_before(id)
     except KeyError:
-        raise NotFoundError(f"no page ends before {id!r}: {LOST_PLACE}") from None
+        raise NotFoundError(f"no page ends before {describe_name(id)}: {LOST_PLACE}") from None
 
 
 def find_message(message_id: str) -> Read[Message | None]:
