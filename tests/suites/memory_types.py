@@ -330,7 +330,7 @@ class MemoryTypesSuite(FacetSuite):
         found = contents(call(memory.types.session("c")["conversation"].remember, "What is my dog called?"))
         assert found == ["My dog is called Biscuit."]
 
-    @pytest.mark.parametrize("bad", [None, 3, b"x", [], object()], ids=repr)
+    @pytest.mark.parametrize("bad", [None, 3, b"x", [], object()], ids=["None", "3", "bytes", "list", "object"])
     def test_what_is_no_draft_is_accepted_by_none_and_no_name_finds_another(
         self, memory: wmem.AgentMemory, call: Call, bad: Any
     ) -> None:

@@ -277,7 +277,6 @@ class TurnSuite(FacetSuite):
             (Filters(agent_id="ada", tags=["x"]), set()),
             (Filters(top_k=2), 2),
         ],
-        ids=str,
     )
     def test_filters_leave_out_what_does_not_pass(
         self, memory: wmem.AgentMemory, call: Call, filters: Filters, wanted: Any
@@ -307,7 +306,7 @@ class TurnSuite(FacetSuite):
             call(turn.assemble_context, "x", 100)
         assert turn.budget_status().events == 0
 
-    @pytest.mark.parametrize("bad", [{"a": object()}, {1: 2}], ids=repr)
+    @pytest.mark.parametrize("bad", [{"a": object()}, {1: 2}], ids=["no JSON", "no name"])
     @pytest.mark.parametrize("item", ["x", {"role": "user", "content": "x"}], ids=["item", "message"])
     def test_metadata_that_are_none_are_refused_and_nothing_is_stored(
         self, memory: wmem.AgentMemory, call: Call, item: Any, bad: Any
