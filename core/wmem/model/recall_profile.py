@@ -88,7 +88,7 @@ class RecallProfile(BaseModel):
     feedback: float = Field(0.2, ge=0)
     feedback_texts: int = Field(10, ge=1)
     feedback_terms: int = Field(20, ge=1)
-    related: float = Field(0.25, ge=0)
+    related: float = Field(0.3, ge=0)
     next_to: float = Field(0.4, ge=0)
     question: float = Field(2.0, ge=0)
     backward: float = Field(0.75, ge=0)
