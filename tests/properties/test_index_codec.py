@@ -239,3 +239,10 @@ def test_an_index_that_is_read_matches_as_one_that_is_made(before: list[Change],
         == maker.rank("the last ferry of Ann")
         == writer.rank("the last ferry of Ann")
     )
+
+
+def test_the_only_message_of_a_thread_may_change_again_and_again() -> None:
+    index = RecallIndex(Analyzer())
+    for text in ("", "harbour", "", "harbour"):
+        index.apply({"r0": make_row("r0", text, "user")})
+    assert index.index.count == 1

@@ -110,7 +110,7 @@ class RecallProfile(BaseModel):
     closeness_floor: float = Field(0.4, ge=0)
     score_floor: float = Field(0.05, ge=0, le=1)
     near_equal: float = Field(0.05, ge=0, le=1)
-    vector: float = Field(0.95, ge=0)
+    vector: float = Field(0.94, ge=0)
     item_floor: float = Field(0.5, ge=0, le=1)
 
     def __init__(self, **coefficients: object) -> None:

@@ -149,6 +149,7 @@ class NeighborGraph:
         else:
             if is_known:
                 self._unlink(slot)
+                number = self._number_thread(thread)  # a thread goes with its only message
             self._link(slot, number, at, is_spoken=is_spoken, position=position)
         self.exchanges.put(
             slot,

@@ -76,7 +76,7 @@ def promote(handle: Handle, item_id: str, *, if_promoted: IfPromoted, rule: str 
         held = own.rows.get(item_id)
         if held is None or held.promoted_to == kept.id:
             return [], held is None and item_id in own.erased
-        parts = {"accesses": row.access_count + unwritten, "importance": importance_of(row, now, unwritten)}
+        parts = {"accesses": float(row.access_count + unwritten), "importance": importance_of(row, now, unwritten)}
         return [ItemPromoted(item_id, kept.id, now, rule or "manual", parts)], False
 
     if (yield from handle.commit(mark, now)):
