@@ -26,8 +26,8 @@ _BOUNDS = (90 * 86_400.0, 10_000, 65_536)
 """What of a trace stays, unless a change says otherwise: how many seconds, turns and bytes."""
 _TAKEN_OFF = "duplication"
 _PARTS = (
-    *("bm25", "near", "session", "prior", "exchange", "x user", "x asks", "vector", "recency", "importance"),
-    *("duplication", "answer", "result", "update", "x date", "x speaker", "x when", "x density", "x preference"),
+    *("bm25", "near", "session", "prior", "exchange", "x user", "vector", "recency", "importance"),
+    *("duplication", "answer", "result", "update", "x date", "x speaker", "x when", "x preference"),
     *("recent", "remembered", "x beside", "age_s", "stale", "steps", "expires_at"),
 )
 """Names of parts of scores that take a bit, frequent ones first; only ever added to at the end."""

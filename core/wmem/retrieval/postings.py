@@ -329,5 +329,5 @@ class Postings:
 
 @lru_cache(4_096)
 def idf(document_count: int, document_frequency: int) -> float:
-    """The inverse document frequency of a term that `held_by` of `count` texts contain."""
+    """The inverse document frequency of a term that `document_frequency` of `document_count` texts contain."""
     return math.log(1 + (document_count - document_frequency + 0.5) / (document_frequency + 0.5))
