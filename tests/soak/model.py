@@ -376,7 +376,7 @@ class Model:
         if mine is not None and mine.get("promoted_to") != kept["id"]:
             self._written(path)
             mine["promoted_to"], mine["promoted_at"] = kept["id"], self.now
-            parts = {"accesses": row["access_count"], "importance": importance(row, self.now)}
+            parts = {"accesses": float(row["access_count"]), "importance": importance(row, self.now)}
             self.held(path).decisions.append(
                 [row["id"], rule or "manual", row.get("tokens") or 0, self.now, parts, "promoted"]
             )
