@@ -39,8 +39,11 @@ from wmem.state import Checkpoint, Decision, Places
 
 P = TypeVar("P")
 
-FORMAT_VERSION = 5
-"""Version 1 had no steps, 2 no origins and no leases, 3 no messages that were withdrawn, 4 no traces and no places."""
+FORMAT_VERSION = 6
+"""Version 1 had no steps, 2 no origins and no leases, 3 no messages that were withdrawn, 4 no traces and no places.
+
+5 had no restored scopes, and no decisions of consolidation.
+"""
 _CHANGE_BY_NAME = {kind.__name__: kind for kind in CHANGE_TYPES}
 _ROW_FIELDS = frozenset(Row._fields)
 
