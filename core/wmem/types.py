@@ -36,6 +36,7 @@ from wmem.model.recall_profile import Scoring
 from wmem.model.results import BelowFloor, Fate, MergeCount, Placed, RecallHit, RecallKind, Shortfall, UnitReport
 from wmem.model.standing import FindStandingRequests
 from wmem.model.trace import (
+    ConsolidationTraced,
     EvictionTraced,
     ExpiryTraced,
     ForgetTraced,
@@ -43,6 +44,9 @@ from wmem.model.trace import (
     PackTraced,
     PromotionTraced,
     RecallTraced,
+    RedactionTraced,
+    RejectionTraced,
+    RouteTraced,
     ToolCallTraced,
     TraceEvent,
 )
@@ -81,6 +85,7 @@ __all__ = [
     "AsyncWorkingMemory",
     "BelowFloor",
     "BuiltInType",
+    "ConsolidationTraced",
     "ContextWindow",
     "ConversationMemory",
     "ConversationTurn",
@@ -138,9 +143,12 @@ __all__ = [
     "RecallHit",
     "RecallKind",
     "RecallTraced",
+    "RedactionTraced",
+    "RejectionTraced",
     "Relation",
     "Role",
     "Roles",
+    "RouteTraced",
     "Scoring",
     "SemanticMemory",
     "Shortfall",

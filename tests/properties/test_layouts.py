@@ -27,6 +27,7 @@ from wmem.model.message import Message
 from wmem.model.recall_profile import RecallProfile
 from wmem.model.receipt import Receipt, scope_digest
 from wmem.model.trace import (
+    ConsolidationTraced,
     EvictionTraced,
     ExpiryTraced,
     ForgetTraced,
@@ -34,6 +35,9 @@ from wmem.model.trace import (
     PackTraced,
     PromotionTraced,
     RecallTraced,
+    RedactionTraced,
+    RejectionTraced,
+    RouteTraced,
     ToolCallTraced,
 )
 from wmem.pack.passage import LongText, PassageTerms, passage
@@ -126,6 +130,7 @@ PACKS = st.builds(
         (None, RecallProfile.evidence(), RecallProfile.balanced(), RecallProfile.evidence(recency=0.3))
     ),
 )
+NAMES = st.sampled_from(("semantic", "novelty", "knowledge-type", "purge", "my own"))
 EVENTS = st.lists(
     PACKS
     | st.builds(ToolCallTraced, IDS, st.booleans(), SMALL)
@@ -135,7 +140,13 @@ EVENTS = st.lists(
         EvictionTraced, IDS, st.sampled_from(("stale", "another")), SMALL, st.just({"age_s": 86_400.5, "own": 2.0})
     )
     | st.builds(ExpiryTraced, st.lists(IDS, max_size=3).map(tuple))
-    | st.builds(PromotionTraced, IDS, IDS),
+    | st.builds(PromotionTraced, IDS, IDS)
+    | st.builds(
+        RejectionTraced, NAMES, NAMES, st.integers(0, 64).map(lambda n: n / 64), st.integers(0, 8).map(lambda n: n / 8)
+    )
+    | st.builds(RedactionTraced, IDS, st.dictionaries(NAMES, SMALL, max_size=3))
+    | st.builds(RouteTraced, IDS, NAMES, NAMES)
+    | st.builds(ConsolidationTraced, NAMES, st.lists(IDS, max_size=3).map(tuple), IDS),
     max_size=5,
 ).map(tuple)
 

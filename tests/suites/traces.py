@@ -9,11 +9,15 @@ import pytest
 import wmem
 from wmem import NotFoundError, Policy, Scope
 from wmem.model.trace import (
+    ConsolidationTraced,
     EvictionTraced,
     ExpiryTraced,
     ForgetTraced,
     MemorizeTraced,
     PromotionTraced,
+    RedactionTraced,
+    RejectionTraced,
+    RouteTraced,
     ToolCallTraced,
     TraceEvent,
 )
@@ -30,6 +34,12 @@ EVENTS: Sequence[TraceEvent] = (
     EvictionTraced("a", "stale", 12, {"importance": 0.25, "age": 3600.0}),
     ExpiryTraced(("x",)),
     PromotionTraced("x", "memory_promoted_x_20261129-120000"),
+    RejectionTraced("semantic", "novelty", 0.25, 0.5),
+    RedactionTraced("x", {"email": 2, "own kind": 1}),
+    RouteTraced("x", "semantic", "knowledge-type"),
+    RouteTraced("x", "my own type", "my own rule"),
+    ConsolidationTraced("merge-duplicates", ("x", "y"), "z"),
+    ConsolidationTraced("purge", ("x",)),
 )
 
 

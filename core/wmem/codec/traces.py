@@ -10,6 +10,7 @@ from wmem.model.history import Path
 from wmem.model.recall_profile import RecallProfile
 from wmem.model.receipt import DIGEST_BYTES, SCOPE_BYTES, Receipt, scope_digest
 from wmem.model.trace import (
+    ConsolidationTraced,
     EvictionTraced,
     ExpiryTraced,
     ForgetTraced,
@@ -17,6 +18,9 @@ from wmem.model.trace import (
     PackTraced,
     PromotionTraced,
     RecallTraced,
+    RedactionTraced,
+    RejectionTraced,
+    RouteTraced,
     ToolCallTraced,
     TraceEvent,
 )
@@ -35,6 +39,15 @@ _RULES = ("expired", "deleted", "oldest", "stale", "low", "middle", "guarded")
 """Rules of eviction that take a byte; only ever added to at the end."""
 _TYPES = ("working", "conversation", "episodic", "semantic")
 """Memory types that take a byte; only ever added to at the end."""
+_REASONS = ("importance", "novelty", "size")
+"""Reasons of rejections that take a byte; only ever added to at the end."""
+_ROUTES = ("named", "message", "reasoning", "knowledge-type", "knowledge-kind", "experience", "own-type", "fallback")
+"""Names of routing rules that take a byte; only ever added to at the end."""
+_JOBS = (
+    *("summarize-tails", "close-episodes", "thin-episodic", "merge-duplicates", "mark-superseded"),
+    *("apply-retention", "evict-long-term", "purge", "extract-skills"),
+)
+"""Names of jobs that take a byte; only ever added to at the end."""
 _PROFILES = ("evidence", "balanced")
 _NO_PROFILE, _OWN_PROFILE = 0, len(_PROFILES) + 1
 
@@ -313,6 +326,38 @@ def _read_promotion(reader: Reader) -> PromotionTraced:
     return PromotionTraced(id, to)
 
 
+def _write_rejection(writer: Writer, event: RejectionTraced) -> None:
+    writer.word(event.store, _TYPES)
+    writer.word(event.reason, _REASONS)
+    writer.real(event.value)
+    writer.real(event.minimum)
+
+
+def _write_redaction(writer: Writer, event: RedactionTraced) -> None:
+    writer.id(event.id)
+    writer.number(len(event.counts))
+    for kind, count in event.counts.items():
+        writer.text(kind)
+        writer.number(count)
+
+
+def _read_redaction(reader: Reader) -> RedactionTraced:
+    id = reader.id()
+    return RedactionTraced(id, {reader.text(): reader.number() for _ in range(reader.number())})
+
+
+def _write_route(writer: Writer, event: RouteTraced) -> None:
+    writer.id(event.id)
+    writer.word(event.store, _TYPES)
+    writer.word(event.rule, _ROUTES)
+
+
+def _write_consolidation(writer: Writer, event: ConsolidationTraced) -> None:
+    writer.word(event.job, _JOBS)
+    _write_ids(writer, event.ids)
+    writer.id(event.into)
+
+
 _Write: TypeAlias = Callable[[Writer, Any], None]
 _Read: TypeAlias = Callable[[Reader], TraceEvent]
 _CODECS: Mapping[type[TraceEvent], tuple[_Write, _Read]] = {
@@ -326,6 +371,16 @@ _CODECS: Mapping[type[TraceEvent], tuple[_Write, _Read]] = {
     ),
     ExpiryTraced: (_write_expiry, lambda reader: ExpiryTraced(_read_ids(reader))),
     PromotionTraced: (_write_promotion, _read_promotion),
+    RejectionTraced: (
+        _write_rejection,
+        lambda reader: RejectionTraced(reader.word(_TYPES), reader.word(_REASONS), reader.real(), reader.real()),
+    ),
+    RedactionTraced: (_write_redaction, _read_redaction),
+    RouteTraced: (_write_route, lambda reader: RouteTraced(reader.id(), reader.word(_TYPES), reader.word(_ROUTES))),
+    ConsolidationTraced: (
+        _write_consolidation,
+        lambda reader: ConsolidationTraced(reader.word(_JOBS), _read_ids(reader), reader.id()),
+    ),
 }
 _KINDS = tuple(_CODECS)
 _WRITERS = {kind: write for kind, (write, _) in _CODECS.items()}

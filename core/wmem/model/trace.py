@@ -92,8 +92,57 @@ class PromotionTraced(NamedTuple):
     to: str
 
 
+class RejectionTraced(NamedTuple):
+    """A memory type took no item, which is stored nowhere else under an id that could be told.
+
+    Attributes:
+        store: The memory type.
+        reason: What was too little, or too large: ``importance``, ``novelty`` or ``size``.
+        value: What it was.
+        minimum: What it should have been at least; of a size at most.
+    """
+
+    store: str
+    reason: str
+    value: float
+    minimum: float
+
+
+class RedactionTraced(NamedTuple):
+    """Values were taken out of an item before it was stored: how many, by their kind."""
+
+    id: str
+    counts: Mapping[str, int]
+
+
+class RouteTraced(NamedTuple):
+    """Why an item went to a memory type: the name of the rule."""
+
+    id: str
+    store: str
+    rule: str
+
+
+class ConsolidationTraced(NamedTuple):
+    """A job of maintenance put items into the one under `into`, or took them away, where that is ""."""
+
+    job: str
+    ids: tuple[str, ...]
+    into: str = ""
+
+
 TraceEvent: TypeAlias = (
-    PackTraced | ToolCallTraced | MemorizeTraced | ForgetTraced | EvictionTraced | ExpiryTraced | PromotionTraced
+    PackTraced
+    | ToolCallTraced
+    | MemorizeTraced
+    | ForgetTraced
+    | EvictionTraced
+    | ExpiryTraced
+    | PromotionTraced
+    | RejectionTraced
+    | RedactionTraced
+    | RouteTraced
+    | ConsolidationTraced
 )
 TRACE_EVENTS: tuple[type[TraceEvent], ...] = get_args(TraceEvent)
 

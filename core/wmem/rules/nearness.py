@@ -5,6 +5,7 @@ in articles, courtesies and marks do not; and one thanks is like another.
 """
 
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable
 from itertools import filterfalse
 
@@ -15,6 +16,8 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+_MOST_NEAR = 0.99
+"""How near two texts are at most that do not say the same."""
 _MAX_CHARS = 200  # a longer text is its own gist: what little it differs in may be the point
 _MAX_COURTESY_WORDS = 12
 _LEAST_INNER_WORDS = 3  # words of a text that may stand in another one: fewer are a topic
@@ -59,6 +62,20 @@ def gist(text: str) -> str:
     Of a text above 200 characters, all of it, case-folded and with its white space collapsed.
     """
     return gist_of_plain(" ".join(text.split()).casefold())
+
+
+def says_the_same(text: str, other: str) -> bool:
+    """Whether two texts say the same: texts that differ in a number, a name, a negation or their order do not."""
+    return gist(text) == gist(other)
+
+
+def nearness(text: str, other: str) -> float:
+    """How near two texts are: 1 if they say the same, else the share of their words that both have, below 1."""
+    own, others = gist(text), gist(other)
+    if own == others:
+        return 1.0
+    first, second = Counter(own.split()), Counter(others.split())
+    return min(2 * (first & second).total() / max((first + second).total(), 1), _MOST_NEAR)
 
 
 def adds_nothing(text_gist: str, other: str) -> bool:
