@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from wmem.scope import AsyncScope, Scope, ScopeView
     from wmem.scope.replay import Replay
     from wmem.scope.stats import MemoryStats, ScopeStats
+    from wmem.scope.summaries.port import Summarizer
     from wmem.tokens.bpe import TiktokenCounter
     from wmem.tokens.calibration import Calibration, Calibrations
     from wmem.tokens.counter import Counter
@@ -146,6 +147,7 @@ __all__ = [
     "SerializationError",
     "StandingRequest",
     "StoreError",
+    "Summarizer",
     "Summary",
     "TiktokenCounter",
     "ToolCall",
@@ -222,6 +224,7 @@ _HOMES = {
     "wmem.scope": ("AsyncScope", "Scope", "ScopeView"),
     "wmem.scope.replay": ("Replay",),
     "wmem.scope.stats": ("MemoryStats", "ScopeStats"),
+    "wmem.scope.summaries.port": ("Summarizer",),
     "wmem.tokens.calibration": ("Calibration", "Calibrations"),
     "wmem.retrieval.embedder": ("Embedder",),
     "wmem.tokens.counter": ("Counter", "EstimateCounter", "TiktokenCounter"),

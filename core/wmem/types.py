@@ -67,6 +67,7 @@ from wmem.scope.queue.async_face import AsyncQueue
 from wmem.scope.queue.face import Queue, QueueReads
 from wmem.scope.queue.flows import ForgetMode, SummarySpan
 from wmem.scope.sources import Missing, Reason
+from wmem.scope.summaries.port import SummarizerFunction
 from wmem.state import Decision
 
 __all__ = [
@@ -153,6 +154,7 @@ __all__ = [
     "SemanticMemory",
     "Shortfall",
     "Source",
+    "SummarizerFunction",
     "SummarySpan",
     "ToolCallTraced",
     "TraceEvent",

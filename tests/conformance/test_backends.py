@@ -47,6 +47,7 @@ from tests.suites.scenarios import ScenarioSuite
 from tests.suites.scopes import ScopesSuite
 from tests.suites.searches import SearchSuite
 from tests.suites.standing import StandingSuite
+from tests.suites.summaries import SummariesSuite
 from tests.suites.surrogates import SurrogatesSuite
 from tests.suites.temporary import TemporarySuite
 from tests.suites.tools import ToolsSuite
@@ -211,6 +212,9 @@ class TestScopes(Everywhere, ScopesSuite): ...
 
 
 class TestSearch(Everywhere, SearchSuite): ...
+
+
+class TestSummaries(Everywhere, SummariesSuite): ...
 
 
 class TestSurrogates(Everywhere, SurrogatesSuite): ...

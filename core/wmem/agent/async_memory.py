@@ -29,6 +29,7 @@ from wmem.scope.async_scope import AsyncScope
 from wmem.scope.messages.flows import MessageInput
 from wmem.scope.replay import Replay
 from wmem.scope.stats import MemoryStats
+from wmem.scope.summaries.port import Summarizer, SummarizerFunction
 from wmem.tokens.counter import Counter
 
 if TYPE_CHECKING:
@@ -178,6 +179,7 @@ async def aopen(
     default_filters: Filters | None = None,
     enable_tool_tracking: bool = True,
     features: Features | None = None,
+    summarizer: Summarizer | SummarizerFunction | None = None,
 ) -> AsyncAgentMemory:
     """Open an agent's memory for coroutines; see `open`."""
     options = OpenOptions(
@@ -193,6 +195,7 @@ async def aopen(
         default_filters,
         enable_tool_tracking,
         features,
+        summarizer,
     )
     core = await aopen_core(url, agent_id, options)
     if not create and not await arun(core.exists(), core.ports.aio):

@@ -39,7 +39,7 @@ from wmem.model.sendable import to_sendable
 from wmem.model.trace import TurnTrace
 from wmem.observe.metrics import find_metrics
 from wmem.policy import Policy
-from wmem.retrieval.embedder import Embedder, GuardedEmbedder
+from wmem.retrieval.embedder import Embedder, guard_embedder
 from wmem.scope.context_window import ContextWindow, LatestContext
 from wmem.scope.erasure import compact_and_purge, log_remaining
 from wmem.scope.handle import Handle, OpenState, Settings
@@ -49,6 +49,7 @@ from wmem.scope.messages.flows import MessageInput
 from wmem.scope.ports import PortPair
 from wmem.scope.replay import Replay, replay
 from wmem.scope.stats import MemoryStats, memory_stats
+from wmem.scope.summaries.port import GuardedSummarizer, Summarizer, SummarizerFunction
 from wmem.scope.trace import list_traces, read_trace, record_pack
 from wmem.scope.vector_store import prune_vectors, vector_store_handle
 from wmem.tokens.counter import Counter, MediaCounter, default_counter
@@ -372,6 +373,7 @@ class OpenOptions(NamedTuple):
     default_filters: Filters | None = None
     enable_tool_tracking: bool = True
     features: Features | None = None
+    summarizer: Summarizer | SummarizerFunction | None = None
 
 
 class _CheckedCounter:
@@ -427,9 +429,12 @@ def open_core(url: str, agent_id: str, options: OpenOptions, *, is_async: bool =
             raise InvalidInputError(f"{name} must be callable, not {type(given).__name__!r}")
     checked = None if counter is None else _CheckedCounter(counter)
     estimates = None if media_tokens is None else _check_estimates(media_tokens)
-    embedding = None if embedder is None else GuardedEmbedder(embedder)
+    embedding = None if embedder is None else guard_embedder(embedder)
     if embedding is not None and not is_async:
         embedding.check_sync()
+    summarizer = None if options.summarizer is None else GuardedSummarizer(options.summarizer)
+    if summarizer is not None and not is_async:
+        summarizer.guard.check_sync()
     turns = _check_turn_options(options, is_async=is_async)
     keys = KeyRing(key) if isinstance(key, bytes | str) else key
     if keys is not None and not isinstance(keys, KeyRing):
@@ -446,6 +451,7 @@ def open_core(url: str, agent_id: str, options: OpenOptions, *, is_async: bool =
         open_state=OpenState(root),
         metrics=find_metrics(),
         embedding=embedding,
+        summarizer=summarizer,
         features=options.features or Features.all(),
     )
     needed = {
@@ -453,6 +459,7 @@ def open_core(url: str, agent_id: str, options: OpenOptions, *, is_async: bool =
         "key": codec is not None,
         "client": client is not None,
         "embedder": embedding is not None,
+        "summarizer": summarizer is not None,
         "policy": policy is not None,
         "counter": counter is not None,
         "clock": clock is not None,

@@ -28,6 +28,7 @@ from wmem.scope.messages.flows import MessageInput
 from wmem.scope.replay import Replay
 from wmem.scope.scope import Scope
 from wmem.scope.stats import MemoryStats
+from wmem.scope.summaries.port import Summarizer, SummarizerFunction
 from wmem.tokens.counter import Counter
 
 if TYPE_CHECKING:
@@ -282,6 +283,7 @@ def open(
     default_filters: Filters | None = None,
     enable_tool_tracking: bool = True,
     features: Features | None = None,
+    summarizer: Summarizer | SummarizerFunction | None = None,
 ) -> AgentMemory:
     """Open an agent's memory.
 
@@ -316,10 +318,12 @@ def open(
         features: What this memory may use: `Features.core`, `Features.long_term`, or by default all. What it may not
             raises `FeatureNotEnabledError`; packs and recall go without long-term memory, and what is routed there
             stays in working memory.
+        summarizer: Summarizes what a session's summary covers, as with a model: a `wmem.Summarizer`, or a function of
+            the texts and the most tokens. While it fails, or says what is no summary, nothing is stored of it.
 
     Raises:
         InvalidInputError: An unknown URL, an id that is blank or holds control characters,
-            an invalid key or embedder.
+            an invalid key, embedder or summarizer.
         NotFoundError: ``create=False``, and there is no such store, or it holds nothing of this agent.
         MissingExtraError: The backend's driver, `cryptography` for a key, or numpy for an embedder, is not installed.
         StoreError: The store cannot be opened.
@@ -337,6 +341,7 @@ def open(
         default_filters,
         enable_tool_tracking,
         features,
+        summarizer,
     )
     core = open_core(url, agent_id, options)
     if not create and not run(core.exists(), core.ports.sync):

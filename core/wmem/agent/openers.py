@@ -199,6 +199,7 @@ def _differ(core: AgentCore, other: AgentCore) -> bool:
     return (
         core.store.engine is not other.store.engine
         or (ours.embedding and ours.embedding.name) != (theirs.embedding and theirs.embedding.name)
+        or (ours.summarizer and ours.summarizer.source) != (theirs.summarizer and theirs.summarizer.source)
         or ours.policy != theirs.policy
         or ours.features != theirs.features
         or ("counter" in core.needs and ours.counter().name != theirs.counter().name)

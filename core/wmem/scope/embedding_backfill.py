@@ -6,14 +6,12 @@ When it fails, retrieval goes by words alone; the pack never fails.
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wmem.analysis.query_intent import remove_names
 from wmem.analysis.query_terms import condense_query
-from wmem.describe import describe_failure
-from wmem.engine.ports import TimedCallback
+from wmem.engine.guard import Guard, GuardedCallError
 from wmem.engine.replica import Replica
 from wmem.engine.write_queue import Pause, backoff
 from wmem.errors import DisposedError, StoreError
@@ -23,7 +21,7 @@ from wmem.model.row import Row
 from wmem.model.row_text import row_text
 from wmem.model.sendable import to_sendable
 from wmem.model.validation import describe_error
-from wmem.retrieval.embedder import GuardedEmbedder, fingerprint
+from wmem.retrieval.embedder import fingerprint
 from wmem.retrieval.retriever import QueryVector, add_vectors, list_speakers, rows_without_vectors
 from wmem.retrieval.vectors import to_unit_rows
 from wmem.scope.erasure import compact_and_purge, log_remaining
@@ -48,10 +46,6 @@ class _Text(NamedTuple):
     row: Row
     text: str
     id: str
-
-
-class _Failed(Exception):  # noqa: N818  # a signal inside this module
-    """The embedder failed; the message says how."""
 
 
 def embed_query(
@@ -82,7 +76,7 @@ def embed_query(
         vector = yield from _embed_query_text(handle, embedding, query)
         if embedding.disabled_until <= handle.settings.clock():
             yield from _Backfill(handle, embedding, replicas, query, vector).run()
-    except _Failed as exc:
+    except GuardedCallError as exc:
         embedding.record_failure(handle.settings.clock())
         return None, _warn_once(
             handle, f"recalled by words alone: the embedder {embedding.name!r} {exc}", embedding.name
@@ -90,10 +84,10 @@ def embed_query(
     return QueryVector(embedding.name, vector), ()
 
 
-def _embed_query_text(handle: Handle, embedding: GuardedEmbedder, query: str) -> "Flow[Floats]":
+def _embed_query_text(handle: Handle, embedding: Guard, query: str) -> "Flow[Floats]":
     vector: Floats = (yield from _embed_texts(handle, embedding, [query]))[0]
     if not vector.any():
-        raise _Failed("returned only zeros for the query")
+        raise GuardedCallError("returned only zeros for the query")
     return vector
 
 
@@ -107,7 +101,7 @@ class _Backfill:
     """Backfills rows without a vector: from the vector store, then some from the embedder, the newest first."""
 
     def __init__(
-        self, handle: Handle, embedding: GuardedEmbedder, replicas: Sequence[Replica[Any]], query: str, vector: "Floats"
+        self, handle: Handle, embedding: Guard, replicas: Sequence[Replica[Any]], query: str, vector: "Floats"
     ) -> None:
         self._handle = handle
         self._embedding = embedding
@@ -218,30 +212,21 @@ def _is_unchanged(replica: Replica[Any] | None, text: _Text) -> bool:
     return row is text.row or (row is not None and row_text(row) == text.text)
 
 
-def _embed_texts(handle: Handle, embedding: GuardedEmbedder, texts: Sequence[str]) -> "Flow[Floats]":
+def _embed_texts(handle: Handle, embedding: Guard, texts: Sequence[str]) -> "Flow[Floats]":
     """Embed texts: vectors of length 1, or all zeros where the embedder returns zeros.
 
     Raises:
-        _Failed: It raised, took too long, or returned no matrix of numbers.
+        GuardedCallError: It raised, took too long, or returned no matrix of numbers.
     """
     clock = handle.settings.clock
     began = clock()
-    try:
-        given = yield from ask(
-            TimedCallback.within,
-            partial(embedding.call, [to_sendable(text[:MAX_CHARACTERS]) for text in texts]),
-            embedding.timeout_s,
-        )
-    except TimeoutError as exc:
-        raise _Failed(f"took longer than {embedding.timeout_s:g} s") from exc
-    except Exception as exc:  # a user's function: whatever it raises, the pack goes on
-        raise _Failed(f"raised {describe_failure(exc)}") from exc
+    given = yield from embedding.ask([to_sendable(text[:MAX_CHARACTERS]) for text in texts])
     try:
         made = to_unit_rows(given, len(texts))
     except (TypeError, ValueError) as exc:
-        raise _Failed(f"failed: {describe_error(exc)}") from exc
+        raise GuardedCallError(f"failed: {describe_error(exc)}") from exc
     except Exception as exc:  # a tensor on another device, say: its conversion to an array is foreign code
-        raise _Failed(f"returned a {type(given).__name__} that is no array: {type(exc).__name__}") from exc
+        raise GuardedCallError(f"returned a {type(given).__name__} that is no array: {type(exc).__name__}") from exc
     if (took := clock() - began) > embedding.timeout_s:
         embedding.record_failure(clock())
         _warn_once(handle, f"the embedder {embedding.name!r} took {took:.1f} s and is left alone for a while", "slow")

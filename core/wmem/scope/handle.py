@@ -11,6 +11,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from wmem.engine import writing
 from wmem.engine.engine import Engine
+from wmem.engine.guard import Guard
 from wmem.engine.replica import Replica
 from wmem.engine.writing import Decide, DecideBeside, StaleIncarnation
 from wmem.errors import (
@@ -31,11 +32,11 @@ from wmem.model.history import RESERVED_PREFIX, Incarnation, Path, is_cache, is_
 from wmem.model.row import Row
 from wmem.observe.metrics import Metrics
 from wmem.policy import Policy, parse_policy
-from wmem.retrieval.embedder import GuardedEmbedder
 from wmem.rules.routing import CONVERSATION, EPISODIC, SEMANTIC
 from wmem.scope.context_window import LatestContext
 from wmem.scope.entries.counts import EntryCounts
 from wmem.scope.index_store import has_grown, keep_grown_index
+from wmem.scope.summaries.port import GuardedSummarizer
 from wmem.state import State
 from wmem.tokens.counter import Counter
 
@@ -60,6 +61,7 @@ class Settings:
         metrics: Where to record metrics; None records nothing.
         entry_counts: The last known entry counts of the agent's scopes.
         embedding: Turns texts into vectors; None recalls by words alone.
+        summarizer: Summarizes texts; None does so by extracts alone.
         features: What may be used.
         latest_context: Holds the last prompt that was packed.
     """
@@ -70,7 +72,8 @@ class Settings:
     open_state: "OpenState"
     metrics: Metrics | None = None
     entry_counts: EntryCounts = field(default_factory=EntryCounts)
-    embedding: GuardedEmbedder | None = None
+    embedding: Guard | None = None
+    summarizer: GuardedSummarizer | None = None
     features: Features = field(default_factory=Features)
     latest_context: LatestContext = field(default_factory=LatestContext)
 

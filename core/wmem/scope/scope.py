@@ -55,6 +55,8 @@ class Scope(ScopeProperties):
         check_sync_on_flush(handle.policy)  # sync only
         if handle.settings.embedding is not None:  # sync only
             handle.settings.embedding.check_sync()
+        if handle.settings.summarizer is not None:  # sync only
+            handle.settings.summarizer.guard.check_sync()
         self.entries = Entries(handle, self._drive)
         self.items = Items(handle, self._drive)
         self.queue = Queue(handle, self._drive)
