@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from wmem import errors, events, journal, observe, types
     from wmem.agent import AgentMemory, AsyncAgentMemory, aagents, agents, aopen, open, register  # noqa: A004  # `open` reads well
+    from wmem.agent.consolidation.jobs import JobReport
     from wmem.agent.core import Changes
     from wmem.agent.maintenance import AsyncMaintenance, Maintenance, MaintenanceReport
     from wmem.agent.turns.async_face import AsyncTurn
@@ -120,6 +121,7 @@ __all__ = [
     "GoalProgress",
     "InvalidInputError",
     "ItemDraft",
+    "JobReport",
     "KeyRing",
     "Maintenance",
     "MaintenanceReport",
@@ -179,6 +181,7 @@ __all__ = [
 
 _HOMES = {
     "wmem.agent": ("AgentMemory", "AsyncAgentMemory", "aagents", "agents", "aopen", "open", "register"),
+    "wmem.agent.consolidation.jobs": ("JobReport",),
     "wmem.agent.core": ("Changes",),
     "wmem.agent.maintenance": ("AsyncMaintenance", "MaintenanceReport", "Maintenance"),
     "wmem.agent.types.draft": ("ItemDraft",),

@@ -52,7 +52,11 @@ _SYSTEM_ROLES = ("system", "developer")
 
 
 class Decision(NamedTuple):
-    """Why an item was evicted, expired or promoted: rule and numbers, never content."""
+    """Why an item was evicted, expired, promoted or consolidated: rule and numbers, never content.
+
+    Attributes:
+        into: The id of the item that it went into, as a merge or a summary; empty for none.
+    """
 
     id: str
     rule: str
@@ -60,6 +64,7 @@ class Decision(NamedTuple):
     at: float
     parts: Mapping[str, float]
     kind: DecisionKind = "evicted"
+    into: str = ""
 
 
 class Checkpoint(NamedTuple):
@@ -444,7 +449,7 @@ class State:
         return self._drop(change.id)
 
     def _take_over(self, change: Decided) -> None:
-        self._decide(Decision(*change[1:], kind=cast("DecisionKind", change.kind)))
+        self._decide(Decision(*change[1:-1], kind=cast("DecisionKind", change.kind), into=change.into))
 
     def _erase(self, change: Erased) -> None:
         for each in change.ids:

@@ -33,6 +33,7 @@ from wmem.model.origin import Origin
 from wmem.model.part import PartKind, Role
 from wmem.model.prompt import DroppedUnits, Roles
 from wmem.model.recall_profile import Scoring
+from wmem.model.removal import Removal
 from wmem.model.results import BelowFloor, Fate, MergeCount, Placed, RecallHit, RecallKind, Shortfall, UnitReport
 from wmem.model.standing import FindStandingRequests
 from wmem.model.trace import (
@@ -147,6 +148,7 @@ __all__ = [
     "RedactionTraced",
     "RejectionTraced",
     "Relation",
+    "Removal",
     "Role",
     "Roles",
     "RouteTraced",

@@ -237,7 +237,7 @@ def test_a_disposal_that_was_interrupted_is_finished_by_maintenance(
     monkeypatch.undo()
     done = call(memory.maintain)
     assert (done.scopes, done.deleted) == (2, 1)
-    assert call(memory.maintain) == (1, 0, 0, 0, 0)
+    assert call(memory.maintain)[:5] == (1, 0, 0, 0, 0)
     assert call(memory.scope("t").items.count) == 1
 
 

@@ -119,7 +119,7 @@ OF_EACH: dict[type, st.SearchStrategy[Change]] = {
     ItemTouched: st.builds(ItemTouched, TEXT, WHOLE, INSTANT),
     ItemExpired: st.builds(ItemExpired, TEXT, optional(INSTANT)),
     ItemPromoted: st.builds(ItemPromoted, TEXT, TEXT, INSTANT, TEXT, optional(PARTS)),
-    Decided: st.builds(Decided, st.sampled_from(get_args(DecisionKind)), TEXT, TEXT, WHOLE, INSTANT, PARTS),
+    Decided: st.builds(Decided, st.sampled_from(get_args(DecisionKind)), TEXT, TEXT, WHOLE, INSTANT, PARTS, TEXT),
     ItemEvicted: st.builds(ItemEvicted, TEXT, TEXT, WHOLE, INSTANT, PARTS),
     Erased: st.builds(Erased, st.lists(TEXT, max_size=3).map(tuple), optional(PLACES)),
     MessagesWithdrawn: st.builds(MessagesWithdrawn, st.lists(TEXT, max_size=3).map(tuple), INSTANT),

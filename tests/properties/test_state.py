@@ -98,6 +98,7 @@ CHANGES: st.SearchStrategy[Change] = st.one_of(
     st.builds(ItemTouched, IDS, st.integers(1, 5), INSTANTS),
     st.builds(ItemPromoted, IDS, st.just("memory_promoted"), INSTANTS, st.sampled_from(("", "critical"))),
     st.builds(Decided, st.just("expired"), IDS, st.just("expired"), st.just(1), INSTANTS, st.just({"expires_at": 5.0})),
+    st.builds(Decided, st.just("merged"), IDS, st.just("merge-duplicates"), st.just(1), INSTANTS, st.just({}), IDS),
     st.builds(ItemEvicted, IDS, st.just("stale"), st.integers(0, 9), INSTANTS, st.just({"importance": 0.1})),
     st.builds(Erased, st.lists(IDS, max_size=3).map(tuple), st.sampled_from([None, (), (RowPlace(("s",), 1, "a"),)])),
     st.builds(MessagesWithdrawn, st.lists(IDS, max_size=3).map(tuple), INSTANTS),
@@ -165,8 +166,8 @@ class Plain:
                         parts = {} if row.expires_at is None else {"expires_at": row.expires_at}
                         self.decisions.append(Decision(gone, "expired", row.tokens or 0, at, parts, "expired"))
                 self.rows = [row for row in self.rows if row.id != gone]
-            case Decided(kind, gone, rule, tokens, at, parts):
-                self.decisions.append(Decision(gone, rule, tokens, at, parts, cast("DecisionKind", kind)))
+            case Decided(kind, gone, rule, tokens, at, parts, into):
+                self.decisions.append(Decision(gone, rule, tokens, at, parts, cast("DecisionKind", kind), into))
             case ItemEvicted(gone, rule, tokens, at, parts):
                 self.rows = [row for row in self.rows if row.id != gone]
                 self.decisions.append(Decision(gone, rule, tokens, at, parts))

@@ -116,9 +116,9 @@ class AsyncAgentMemory(AsyncTurnVerbs, MemoryProperties):
         """See `AgentMemory.stats`."""
         return await arun(self._core.stats(), self._core.ports.aio)
 
-    async def maintain(self) -> MaintenanceReport:
+    async def maintain(self, jobs: Iterable[str] | None = None) -> MaintenanceReport:
         """See `AgentMemory.maintain`."""
-        return await arun(self._core.maintain(), self._core.ports.aio)
+        return await arun(self._core.maintain(jobs), self._core.ports.aio)
 
     def maintenance(self, every_s: float | None = None) -> AsyncMaintenance:
         """See `AgentMemory.maintenance`; it repeats as a task, from ``start()`` or ``async with``."""

@@ -8,9 +8,11 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
+from wmem.agent.consolidation.all_jobs import JOBS
+from wmem.agent.consolidation.jobs import Job, JobContext, JobReport, JobStore, choose_jobs, run_jobs
 from wmem.agent.disposal import dispose_working_memory, erase_all
 from wmem.agent.key_rotation import rotate
-from wmem.agent.maintenance import MaintenanceReport, maintain
+from wmem.agent.maintenance import MaintenanceReport, is_clock_ahead, maintain
 from wmem.agent.turns.core import TurnCore, TurnSettings
 from wmem.agent.types.idle_sessions import IdleSessions
 from wmem.agent.types.registry import AnyMemoryType, BoundTypes, TypeRegistry
@@ -105,6 +107,7 @@ class AgentCore:
         self.ports = PortPair(lambda: store.sync_ports, store.async_ports)
         self.stop_callbacks: list[Callable[[], None]] = []
         self.idle_sessions: IdleSessions | None = None
+        self.job_store = JobStore()
         self.scopes_at_prune: frozenset[Path] | None = None
         """The scopes that existed when vectors were last pruned."""
         self.released = False
@@ -264,11 +267,13 @@ class AgentCore:
     def stats(self) -> Flow[MemoryStats]:
         return memory_stats(self.handle((), None))
 
-    def maintain(self) -> Flow[MaintenanceReport]:
+    def maintain(self, jobs: Iterable[str] | None = None) -> Flow[MaintenanceReport]:
         self.settings.open_state.check_open()
+        chosen = choose_jobs(JOBS, jobs)
         engine, root = self.store.engine, self.handle((), None)
         paths = list((yield from ask(Journal.paths, root.path)))
         done = yield from maintain(engine, self.agent_id, paths, self.settings.clock)
+        done = done._replace(jobs=(yield from self._run_jobs(chosen, root, paths)))
         store = vector_store_handle(root)
         if self.agent_id in engine.unpurged_agents:
             log_remaining(root, "disposed", (yield from compact_and_purge(root)))
@@ -281,6 +286,19 @@ class AgentCore:
         yield from keep_indexes(engine, self.agent_id, self.settings.clock())
         yield from ask(Sweep.sweep, root.path)
         return done._replace(closed=(yield from self._close_idle_sessions(paths)))
+
+    def _run_jobs(self, jobs: Sequence[Job], root: Handle, paths: Sequence[Path]) -> Flow[Mapping[str, JobReport]]:
+        if not self.settings.features.has_long_term or is_clock_ahead(self.settings.clock):
+            return {}
+        context = JobContext(
+            engine=self.store.engine,
+            root=root,
+            types=self.types,
+            paths=paths,
+            now=self.settings.clock(),
+            store=self.job_store,
+        )
+        return (yield from run_jobs(jobs, context))
 
     def _close_idle_sessions(self, paths: Sequence[Path]) -> Flow[int]:
         idle_s = self.types.conversation.idle_s

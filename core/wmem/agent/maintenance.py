@@ -4,10 +4,11 @@ Nothing here runs by itself: `maintain` is one pass, `Maintenance` repeats it un
 """
 
 import threading
-from collections.abc import Callable, Sequence
-from types import TracebackType
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+from wmem.agent.consolidation.jobs import JobReport
 from wmem.clock import SteadyClock
 from wmem.engine.engine import Engine
 from wmem.engine.replica import Replica
@@ -39,6 +40,7 @@ class MaintenanceReport(NamedTuple):
         compacted: How many journals were compacted.
         deleted: How many scopes were deleted whose disposal had been interrupted, or whose lease had ended.
         closed: How many idle sessions were closed, as `ConversationSettings.idle_s` says.
+        jobs: What each job of consolidation did, by its name.
     """
 
     scopes: int
@@ -46,6 +48,7 @@ class MaintenanceReport(NamedTuple):
     compacted: int
     deleted: int
     closed: int = 0
+    jobs: Mapping[str, JobReport] = MappingProxyType({})
 
 
 def maintain(
@@ -58,7 +61,7 @@ def maintain(
     """
     expired = compacted = deleted = 0
     leased: list[Path] = []
-    if doubtful := isinstance(clock, SteadyClock) and clock.is_ahead():
+    if doubtful := is_clock_ahead(clock):
         _log.warning("nothing of agent %s is cleaned up: this process was begun under a clock that ran ahead", agent_id)
     yield from _drop_orphans(engine, paths)
     paths = [path for path in paths if not is_index(path)]  # each is read once, and replaced as a whole
@@ -86,6 +89,11 @@ def maintain(
     for path in leased:
         deleted += yield from _dispose_leased(engine, path, paths, clock())
     return MaintenanceReport(sum(not (is_cache(path) or is_trace(path)) for path in paths), expired, compacted, deleted)
+
+
+def is_clock_ahead(clock: Callable[[], float]) -> bool:
+    """Whether this process was begun under a clock that ran ahead, by which nothing may be taken away."""
+    return isinstance(clock, SteadyClock) and clock.is_ahead()
 
 
 def _drop_orphans(engine: Engine[Any], paths: Sequence[Path]) -> Flow[None]:

@@ -178,12 +178,19 @@ class AgentMemory(TurnVerbs, MemoryProperties):
         """Counts over all scopes of this agent."""
         return run(self._core.stats(), self._core.ports.sync)
 
-    def maintain(self) -> MaintenanceReport:
-        """Run one pass over all scopes of this agent: remove what expired, compact, finish disposals.
+    def maintain(self, jobs: Iterable[str] | None = None) -> MaintenanceReport:
+        """Run one pass over all scopes of this agent: remove what expired, compact, finish disposals, consolidate.
 
-        An expiry is announced to listeners once, by the process that removes the item.
+        An expiry is announced to listeners once, by the process that removes the item. A job that fails is reported in
+        `MaintenanceReport.jobs` and logged; it stops no other.
+
+        Args:
+            jobs: Names of the jobs of consolidation to run; None runs all, an empty list none.
+
+        Raises:
+            InvalidInputError: A name that no job has.
         """
-        return run(self._core.maintain(), self._core.ports.sync)
+        return run(self._core.maintain(jobs), self._core.ports.sync)
 
     def maintenance(self, every_s: float | None = None) -> Maintenance:
         """Repeat `maintain` in a thread, from ``start()`` or ``with`` until ``stop()`` or the end of the block.

@@ -63,11 +63,16 @@ class ItemEvicted(NamedTuple):
     parts: Mapping[str, float]
 
 
-DecisionKind: TypeAlias = Literal["evicted", "expired", "promoted"]
+DecisionKind: TypeAlias = Literal[
+    "evicted", "expired", "promoted", "merged", "superseded", "summarized", "thinned", "rejected"
+]
 
 
 class Decided(NamedTuple):
-    """A decision that an imported scope brought along; what it was about happened elsewhere."""
+    """A decision without what it was about: an imported scope brought it along, or maintenance took it.
+
+    Of the latter the rule is the job's name, and `into` the id of the item that the one under `id` went into.
+    """
 
     kind: str
     id: str
@@ -75,6 +80,7 @@ class Decided(NamedTuple):
     tokens: int
     at: float
     parts: Mapping[str, float]
+    into: str = ""
 
 
 class RowPlace(NamedTuple):

@@ -13,6 +13,7 @@ from wmem.errors import CorruptionError, InvalidInputError
 from wmem.model.checks import check_whole_number
 from wmem.model.message import Message
 from wmem.model.origin import Origin
+from wmem.model.removal import Removal
 from wmem.model.row import Row
 from wmem.model.validation import describe_error, parse
 from wmem.model.values import check_json, decode_type_name, dump_json, load_json, load_value
@@ -39,7 +40,8 @@ class MemoryItem(BaseModel):
 
     Instants are UTC epoch seconds. `importance` is what the user gave, or computed
     when it was read. `content` is text; for an entry the JSON of its value,
-    which `value` revives. `origins` says how a copy came here, by promotion or merge.
+    which `value` revives. `origins` says how a copy came here, by promotion or merge,
+    `removal` by which job of maintenance it was softly deleted, even if it was brought back since.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
@@ -90,6 +92,7 @@ class MemoryItem(BaseModel):
     promoted_to: str | None = None
     promoted_at: float | None = None
     deleted_at: float | None = None
+    removal: Removal | None = None
     complete: bool = True
 
     @property

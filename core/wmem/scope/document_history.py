@@ -32,7 +32,7 @@ class _Merge(BaseModel):
 
 
 class _Decision(BaseModel):
-    """Why an item was evicted, expired or promoted."""
+    """See `wmem.state.Decision`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, strict=True, allow_inf_nan=False)
 
@@ -42,6 +42,7 @@ class _Decision(BaseModel):
     at: float
     parts: Mapping[str, float]
     kind: DecisionKind = "evicted"
+    into: str = ""
 
 
 class History(BaseModel):
@@ -58,7 +59,10 @@ class History(BaseModel):
     def to_changes(self, path: Path, now: float) -> list[Change]:
         """The changes that give a new scope this history; they come before those that store its rows."""
         return [
-            *(Decided(each.kind, each.id, each.rule, each.tokens, each.at, each.parts) for each in self.decisions),
+            *(
+                Decided(each.kind, each.id, each.rule, each.tokens, each.at, each.parts, each.into)
+                for each in self.decisions
+            ),
             *([Erased(self.erased)] if self.erased else ()),
             *(TurnEnded(turn_id, now) for turn_id in self.turns),  # the document's step has them: it comes after
             *(

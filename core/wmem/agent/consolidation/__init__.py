@@ -1,0 +1,1 @@
+"""Consolidation of long-term memory: the jobs of `AgentMemory.maintain` beside its cleanup."""

@@ -1,0 +1,6 @@
+"""All jobs of maintenance, in the order in which they run."""
+
+from wmem.agent.consolidation.jobs import Job
+
+JOBS: tuple[Job, ...] = ()
+"""Summaries come first, then what merges and marks, then what takes away, and at last what ends it for good."""

@@ -1,0 +1,127 @@
+"""What a job of maintenance is, and how jobs are chosen and run.
+
+A job is deterministic: the same state and time give the same changes. It does nothing where nothing changed, leaves
+what another process writes meanwhile to the next pass, and takes away nothing that cannot be brought back.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from wmem.agent.types.registry import TypeRegistry
+from wmem.describe import describe, describe_failure
+from wmem.engine.engine import Engine
+from wmem.errors import ConflictError, CorruptionError, InvalidInputError, StoreError, WrongKeyError
+from wmem.flow import Flow
+from wmem.log import find_logger
+from wmem.model.history import Path
+from wmem.scope.handle import Handle, Settings
+from wmem.scope.items.promotion import long_term_handle
+
+_log = find_logger("wmem.agent")
+_OF_ONE_SCOPE = (ConflictError, CorruptionError, WrongKeyError)
+"""Failures of the store that are no reason to believe that it is away."""
+
+
+class JobReport(NamedTuple):
+    """What one job did in one pass.
+
+    Attributes:
+        changed: How many items it changed, took away and added.
+        detail: Counts by the job's own words.
+        error: Why it failed, as the type of the error; empty if it did not. What it had done before stays done.
+    """
+
+    changed: int = 0
+    detail: Mapping[str, int] = MappingProxyType({})
+    error: str = ""
+
+
+class JobStore:
+    """What the jobs of one memory remember of earlier passes, in this process: any value by job and scope."""
+
+    def __init__(self) -> None:
+        self.values: dict[tuple[str, Path], object] = {}
+
+    def keep_only(self, paths: Iterable[Path]) -> None:
+        """Forget the scopes that are gone."""
+        known = frozenset(paths)
+        self.values = {key: value for key, value in self.values.items() if key[1] in known}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobContext:
+    """What a job is given.
+
+    Attributes:
+        root: The agent's own scope.
+        types: The memory types, with their settings.
+        paths: All scopes of the agent.
+        now: UTC epoch seconds, for the whole pass.
+        store: What this job remembers of earlier passes.
+    """
+
+    engine: Engine[Any]
+    root: Handle
+    types: TypeRegistry
+    paths: Sequence[Path]
+    now: float
+    store: JobStore = field(default_factory=JobStore)
+
+    @property
+    def settings(self) -> Settings:
+        """The options with which the memory was opened."""
+        return self.root.settings
+
+    def long_term(self, name: str) -> list[Handle]:
+        """The long-term memories of one kind that exist: the agent's, and those of scopes that a policy names.
+
+        Args:
+            name: Such as ``~semantic``.
+        """
+        return [long_term_handle(self.root, path[:-1], name) for path in sorted(self.paths) if path[1:][-1:] == (name,)]
+
+
+class Job(NamedTuple):
+    """A part of maintenance with a name."""
+
+    name: str
+    run: Callable[[JobContext], Flow[JobReport]]
+
+
+def choose_jobs(known: Sequence[Job], names: object) -> list[Job]:
+    """The jobs with these names, in the order in which they run; None chooses all.
+
+    Raises:
+        InvalidInputError: A name that no job has.
+    """
+    if names is None:
+        return list(known)
+    if isinstance(names, str | bytes) or not isinstance(names, Iterable):
+        raise InvalidInputError(f"jobs must be a list of names, not {describe(names)}")
+    wanted = list(names)
+    by_name = {job.name: job for job in known}
+    if unknown := [name for name in wanted if not isinstance(name, str) or name not in by_name]:
+        raise InvalidInputError(f"there is no job {describe(unknown[0])}; known: {', '.join(by_name)}")
+    return [job for job in known if job.name in wanted]
+
+
+def run_jobs(jobs: Iterable[Job], context: JobContext) -> Flow[Mapping[str, JobReport]]:
+    """Run jobs one after the other; one that fails is logged and reported, and stops no other.
+
+    Raises:
+        StoreError: The store is away.
+    """
+    reports: dict[str, JobReport] = {}
+    context.store.keep_only(context.paths)
+    for job in jobs:
+        try:
+            reports[job.name] = yield from job.run(context)
+        except Exception as exc:  # a job may run what a user wrote, as a summarizer
+            if isinstance(exc, StoreError) and not isinstance(exc, _OF_ONE_SCOPE):
+                raise
+            failure = describe_failure(exc)
+            _log.warning("job %s of agent %s failed: %s", job.name, context.root.path[0], failure)
+            reports[job.name] = JobReport(error=failure)
+    return MappingProxyType(reports)

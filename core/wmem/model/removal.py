@@ -1,0 +1,37 @@
+"""How maintenance took an item away; it can be brought back by `items.undelete` until it is purged."""
+
+from pydantic import BaseModel, ConfigDict
+
+from wmem.model.row import Row
+from wmem.model.values import load_json
+
+
+class Removal(BaseModel):
+    """Which job softly deleted an item. An item that was brought back keeps it: the job leaves that one alone.
+
+    Attributes:
+        job: The job's name, as "merge-duplicates".
+        at: When, in UTC epoch seconds.
+        into: The id of the item that it went into, in the same scope; empty for none.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
+
+    job: str
+    at: float
+    into: str = ""
+
+
+def find_removal(row: Row) -> Removal | None:
+    """How a job took an item away, even if it was brought back since; None if none ever did."""
+    if row.rest is None or b'"removal"' not in row.rest:
+        return None
+    stored = load_json(row.rest).get("removal")
+    return None if stored is None else Removal.model_validate(stored)
+
+
+def find_current_removal(row: Row) -> Removal | None:
+    """How a job took away an item that is softly deleted; None if it is not, or if a caller did so."""
+    if row.deleted_at is None or (removal := find_removal(row)) is None or removal.at != row.deleted_at:
+        return None
+    return removal

@@ -1,0 +1,71 @@
+"""Jobs of maintenance: how they are chosen, and that one that fails stops no other."""
+
+from typing import Any
+
+import pytest
+
+import wmem
+from wmem.agent.consolidation.all_jobs import JOBS
+from wmem.agent.consolidation.jobs import Job, JobContext, JobReport, choose_jobs, run_jobs
+from wmem.agent.types.registry import TypeRegistry
+from wmem.errors import InvalidInputError, StoreError
+from wmem.flow import Flow, run
+from wmem.testing.suite import Call
+
+
+def test_a_pass_reports_every_job_or_those_that_were_named(memory: wmem.AgentMemory, call: Call) -> None:
+    assert tuple(call(memory.maintain).jobs) == tuple(job.name for job in JOBS)
+    assert call(memory.maintain, []).jobs == {}
+    for job in JOBS:
+        assert call(memory.maintain, [job.name]).jobs == {job.name: JobReport()}
+
+
+@pytest.mark.parametrize("jobs", [["tidy"], [""], [3], [None], "purge", 7])
+def test_a_name_that_no_job_has_is_refused_and_the_known_ones_are_told(
+    jobs: Any, memory: wmem.AgentMemory, call: Call
+) -> None:
+    with pytest.raises(InvalidInputError) as caught:
+        call(memory.maintain, jobs)
+    if isinstance(jobs, list):
+        assert all(job.name in str(caught.value) for job in JOBS)
+
+
+def test_a_memory_without_long_term_memory_consolidates_nothing() -> None:
+    with wmem.open("memory://", agent_id="a", features=wmem.Features.core()) as memory:
+        assert memory.maintain().jobs == {}
+
+
+def _context(memory: wmem.AgentMemory) -> JobContext:
+    root = memory._core.handle((), None)  # a job is given what no user has
+    return JobContext(engine=root.engine, root=root, types=TypeRegistry(), paths=(), now=0.0)
+
+
+def _job(name: str, error: Exception | None) -> Job:
+    def work(_: JobContext) -> Flow[JobReport]:
+        yield from ()
+        if error is not None:
+            raise error
+        return JobReport(1, {"done": 1})
+
+    return Job(name, work)
+
+
+def test_a_job_that_fails_is_reported_by_type_and_stops_no_other() -> None:
+    jobs = [_job("a", ValueError("what a user wrote")), _job("b", wmem.ConflictError("busy")), _job("c", None)]
+    with wmem.open("memory://", agent_id="a") as memory:
+        reports = run(run_jobs(jobs, _context(memory)), memory._core.ports.sync)  # see above
+    assert reports["c"] == (1, {"done": 1}, "")
+    assert reports["a"].error.startswith("ValueError")
+    assert reports["b"].error.startswith("ConflictError")
+    assert "what a user wrote" not in str(reports)
+
+
+def test_a_store_that_is_away_ends_the_pass() -> None:
+    jobs = [_job("a", StoreError("gone")), _job("b", None)]
+    with wmem.open("memory://", agent_id="a") as memory, pytest.raises(StoreError):
+        run(run_jobs(jobs, _context(memory)), memory._core.ports.sync)  # see above
+
+
+def test_jobs_run_in_their_own_order_whatever_the_order_of_the_names() -> None:
+    known = [_job(name, None) for name in "abc"]
+    assert [job.name for job in choose_jobs(known, ["c", "a", "a"])] == ["a", "c"]
