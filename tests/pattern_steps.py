@@ -99,6 +99,8 @@ class StepCounter:
     def _repeat(self, kind: Any, value: Any, at: int, then: Continue) -> int:
         least, most, inner = value
         test = self._one_char(*inner[0]) if len(inner) == 1 else None
+        if test is None and kind is op.POSSESSIVE_REPEAT:
+            return self._repeat_possessively(value, at, then)
         if test is None:
             return self._repeat_group(kind, value, at, then, 0)
         end, last = at, min(len(self._text), at + (len(self._text) if most is op.MAXREPEAT else int(most)))
@@ -119,6 +121,13 @@ class StepCounter:
             if (final := then(tried)) >= 0:
                 return final
         return -1
+
+    def _repeat_possessively(self, value: Any, at: int, then: Continue) -> int:
+        least, most, inner = value
+        done = 0
+        while (most is op.MAXREPEAT or done < most) and (end := self._match(inner, 0, at, lambda end: end)) > at:
+            at, done = end, done + 1
+        return then(at) if done >= least else -1
 
     def _repeat_group(self, kind: Any, value: Any, at: int, then: Continue, done: int) -> int:
         least, most, inner = value

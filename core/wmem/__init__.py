@@ -69,10 +69,12 @@ if TYPE_CHECKING:
         TurnExports,
         TurnWrite,
     )
+    from wmem.model.vault import MemoryVault, Vault
     from wmem.pack.render import is_note
     from wmem.policy import Capacity, Policy
     from wmem.retrieval.embedder import Embedder
     from wmem.retrieval.tuning import propose_profile
+    from wmem.rules.redaction import Redacted, Redaction, Span
     from wmem.rules.standing import find_standing_requests
     from wmem.scope import AsyncScope, Scope, ScopeView
     from wmem.scope.replay import Replay
@@ -129,6 +131,7 @@ __all__ = [
     "MemoryItem",
     "MemoryStats",
     "MemoryType",
+    "MemoryVault",
     "Message",
     "MissingExtraError",
     "Native",
@@ -138,6 +141,8 @@ __all__ = [
     "Promoted",
     "RecallProfile",
     "RecallUse",
+    "Redacted",
+    "Redaction",
     "Remembered",
     "Replay",
     "Routed",
@@ -147,6 +152,7 @@ __all__ = [
     "SearchResults",
     "SemanticSettings",
     "SerializationError",
+    "Span",
     "StandingRequest",
     "StoreError",
     "Summarizer",
@@ -160,6 +166,7 @@ __all__ = [
     "TurnTrace",
     "TurnWrite",
     "UnknownOutcomeError",
+    "Vault",
     "WmemError",
     "WorkingSettings",
     "WrongKeyError",
@@ -221,6 +228,8 @@ _HOMES = {
         "TurnWrite",
     ),
     "wmem.pack.render": ("is_note",),
+    "wmem.model.vault": ("MemoryVault", "Vault"),
+    "wmem.rules.redaction": ("Redacted", "Redaction", "Span"),
     "wmem.rules.standing": ("find_standing_requests",),
     "wmem.policy": ("Capacity", "Policy"),
     "wmem.retrieval.tuning": ("propose_profile",),

@@ -53,6 +53,7 @@ from wmem.model.trace import (
 )
 from wmem.pack.request import NoteRole, Orphans, PromptCounter, Reasoning
 from wmem.retrieval.embedder import Matrix
+from wmem.rules.redaction import REDACTION_KINDS, Recognizer, RedactionKind, RedactionStatus
 from wmem.rules.ttl import DEFAULT_TTL, DefaultTtl
 from wmem.scope.context_window import ContextWindow
 from wmem.scope.entries.async_face import AsyncEntries, AsyncLocalEntries
@@ -73,6 +74,7 @@ from wmem.state import Decision
 
 __all__ = [
     "DEFAULT_TTL",
+    "REDACTION_KINDS",
     "AnyMemoryType",
     "AsyncBuiltInType",
     "AsyncConversationMemory",
@@ -145,6 +147,9 @@ __all__ = [
     "RecallHit",
     "RecallKind",
     "RecallTraced",
+    "Recognizer",
+    "RedactionKind",
+    "RedactionStatus",
     "RedactionTraced",
     "RejectionTraced",
     "Relation",

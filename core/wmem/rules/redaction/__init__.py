@@ -1,0 +1,7 @@
+"""What hides secrets and personal data."""
+
+from wmem.rules.redaction.kinds import ALL, REDACTION_KINDS, RedactionKind
+from wmem.rules.redaction.redaction import Recognizer, Redacted, Redaction, RedactionStatus
+from wmem.rules.redaction.spans import Span
+
+__all__ = ["ALL", "REDACTION_KINDS", "Recognizer", "Redacted", "Redaction", "RedactionKind", "RedactionStatus", "Span"]

@@ -1,0 +1,121 @@
+"""Hides what is to be hidden in JSON documents, which stay valid, with all that is not hidden as it was written."""
+
+import json
+import re
+from typing import Protocol
+
+from pydantic import JsonValue
+
+_PIECE = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[{}\[\],:]|-?\d[\d.eE+\-]*+|[tfn][a-z]++|-?[NI][a-zA-Z]++', re.DOTALL)
+_OPENING = ("{", "[")
+_NAMING_FIELDS = frozenset({"name", "key", "field", "label", "variable", "header", "param", "parameter"})
+_VALUE_FIELDS = frozenset({"value", "val", "default", "content", "data", "text", "answer"})
+_MAX_NAME_CHARS = 64
+
+
+class Hide(Protocol):
+    """Hides what is to be hidden in a text, knowing the name of the field that it stands in; ``""`` for none."""
+
+    def __call__(self, text: str, name: str, /) -> str: ...
+
+
+def redact_text(text: str, hide: Hide, name: str = "") -> str:
+    """A text, which may be a JSON document, without what is to be hidden."""
+    stripped = text.strip()
+    if not stripped.startswith(_OPENING) or stripped[-1] not in "}]" or not _is_document(stripped):
+        return hide(text, name)
+    return _Rewriter(hide, name).rewrite(text)
+
+
+def redact_value(value: JsonValue, hide: Hide) -> JsonValue:
+    """A JSON value without what is to be hidden; itself if there is nothing."""
+    if isinstance(value, str):
+        return redact_text(value, hide)
+    document = json.dumps(value)
+    result = _Rewriter(hide, "").rewrite(document)
+    if result == document:
+        return value
+    redacted: JsonValue = json.loads(result)
+    return redacted
+
+
+def _is_document(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+class _Container:
+    """An object or array that is open.
+
+    Attributes:
+        name: The field that it is the value of, or stands in.
+        field: The field that comes next, in an object.
+        subject: What another field of the object says that its value is: `{"name": "password", "value": …}`.
+    """
+
+    __slots__ = ("field", "is_object", "name", "seen", "subject")
+
+    def __init__(self, name: str, *, is_object: bool) -> None:
+        self.name = name
+        self.is_object = is_object
+        self.field: str | None = None
+        self.subject = ""
+        self.seen: set[str] = set()
+
+    def name_of_value(self) -> str:
+        if not self.is_object or self.field is None:
+            return self.name
+        if self.field.lower() in _VALUE_FIELDS:
+            return self.subject or self.name
+        return self.field
+
+
+class _Rewriter:
+    """Writes a valid document anew, piece by piece."""
+
+    def __init__(self, hide: Hide, name: str) -> None:
+        self._hide = hide
+        self._open = [_Container(name, is_object=False)]
+
+    def rewrite(self, document: str) -> str:
+        return _PIECE.sub(lambda match: self._write(match[0]), document)
+
+    def _write(self, piece: str) -> str:
+        top = self._open[-1]
+        if piece[0] == '"':
+            return self._write_text(piece, top)
+        if piece in ("{", "["):
+            self._open.append(_Container(top.name_of_value(), is_object=piece == "{"))
+        elif piece in ("}", "]"):
+            self._open.pop()
+        elif piece == ",":
+            top.field = None
+        elif piece[0] == "-" or piece[0].isdigit():
+            hidden = self._hide(piece, top.name_of_value())
+            return piece if hidden == piece else json.dumps(hidden)
+        return piece
+
+    def _write_text(self, piece: str, top: _Container) -> str:
+        text: str = json.loads(piece, strict=False)
+        if top.is_object and top.field is None:
+            hidden = self._new_name(text, top)
+        else:
+            hidden = redact_text(text, self._hide, top.name_of_value())
+            if top.field is not None and top.field.lower() in _NAMING_FIELDS and len(text) <= _MAX_NAME_CHARS:
+                top.subject = text
+        return piece if hidden == text else json.dumps(hidden, ensure_ascii=piece.isascii())
+
+    def _new_name(self, name: str, top: _Container) -> str:
+        """The name of a field, which is hidden only if it is a value itself, and stays one of its kind."""
+        top.field = name
+        hidden = self._hide(name, "")
+        if hidden != name:
+            plain, count = hidden, 1
+            while hidden in top.seen:
+                count += 1
+                hidden = f"{plain} ({count})"
+        top.seen.add(hidden)
+        return hidden
