@@ -43,6 +43,7 @@ from tests.suites.profiles import ProfilesSuite
 from tests.suites.promotion import PromotionSuite
 from tests.suites.queue import QueueSuite
 from tests.suites.receipts import ReceiptsSuite
+from tests.suites.redaction import RedactionSuite
 from tests.suites.scenarios import ScenarioSuite
 from tests.suites.scopes import ScopesSuite
 from tests.suites.searches import SearchSuite
@@ -206,6 +207,9 @@ class TestScenarios(Everywhere, ScenarioSuite): ...
 
 
 class TestReceipts(Everywhere, ReceiptsSuite): ...
+
+
+class TestRedaction(Everywhere, RedactionSuite): ...
 
 
 class TestScopes(Everywhere, ScopesSuite): ...

@@ -24,6 +24,7 @@ from wmem.model.trace import TurnTrace
 from wmem.model.turn import TurnBudget
 from wmem.policy import Policy
 from wmem.retrieval.embedder import Embedder
+from wmem.rules.redaction import Redaction
 from wmem.rules.routing import CONVERSATION, EPISODIC, SEMANTIC
 from wmem.scope.async_scope import AsyncScope
 from wmem.scope.messages.flows import MessageInput
@@ -180,6 +181,7 @@ async def aopen(
     enable_tool_tracking: bool = True,
     features: Features | None = None,
     summarizer: Summarizer | SummarizerFunction | None = None,
+    redaction: Redaction | None = None,
 ) -> AsyncAgentMemory:
     """Open an agent's memory for coroutines; see `open`."""
     options = OpenOptions(
@@ -196,6 +198,7 @@ async def aopen(
         enable_tool_tracking,
         features,
         summarizer,
+        redaction,
     )
     core = await aopen_core(url, agent_id, options)
     if not create and not await arun(core.exists(), core.ports.aio):

@@ -42,6 +42,7 @@ from wmem.model.trace import TurnTrace
 from wmem.observe.metrics import find_metrics
 from wmem.policy import Policy
 from wmem.retrieval.embedder import Embedder, guard_embedder
+from wmem.rules.redaction import Redaction
 from wmem.scope.context_window import ContextWindow, LatestContext
 from wmem.scope.erasure import compact_and_purge, log_remaining
 from wmem.scope.handle import Handle, OpenState, Settings
@@ -392,6 +393,7 @@ class OpenOptions(NamedTuple):
     enable_tool_tracking: bool = True
     features: Features | None = None
     summarizer: Summarizer | SummarizerFunction | None = None
+    redaction: Redaction | None = None
 
 
 class _CheckedCounter:
@@ -442,6 +444,9 @@ def open_core(url: str, agent_id: str, options: OpenOptions, *, is_async: bool =
         raise InvalidInputError(f"policy must be a wmem.Policy, not {type(policy).__name__!r}")
     if options.features is not None and not isinstance(options.features, Features):
         raise InvalidInputError(f"features must be wmem.Features, as Features.core(), not {describe(options.features)}")
+    if options.redaction is not None and not isinstance(options.redaction, Redaction):
+        msg = f"redaction must be a wmem.Redaction, as Redaction.strict(), not {describe(options.redaction)}"
+        raise InvalidInputError(msg)
     for name, given in (("counter", counter), ("clock", clock)):
         if given is not None and not callable(given):
             raise InvalidInputError(f"{name} must be callable, not {type(given).__name__!r}")
@@ -471,6 +476,7 @@ def open_core(url: str, agent_id: str, options: OpenOptions, *, is_async: bool =
         embedding=embedding,
         summarizer=summarizer,
         features=options.features or Features.all(),
+        redaction=options.redaction or Redaction(),
     )
     needed = {
         "password": HIDDEN in store.url,
@@ -483,6 +489,7 @@ def open_core(url: str, agent_id: str, options: OpenOptions, *, is_async: bool =
         "clock": clock is not None,
         "media_tokens": media_tokens is not None,
         "features": settings.features != Features.all(),
+        "redaction": settings.redaction != Redaction(),
         "memory_types": turns.types.is_configured,
         "default_filters": options.default_filters is not None,
         "enable_tool_tracking": not turns.enable_tool_tracking,

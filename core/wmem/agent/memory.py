@@ -23,6 +23,7 @@ from wmem.model.trace import TurnTrace
 from wmem.model.turn import TurnBudget
 from wmem.policy import Policy
 from wmem.retrieval.embedder import Embedder
+from wmem.rules.redaction import Redaction
 from wmem.rules.routing import CONVERSATION, EPISODIC, SEMANTIC
 from wmem.scope.messages.flows import MessageInput
 from wmem.scope.replay import Replay
@@ -291,6 +292,7 @@ def open(
     enable_tool_tracking: bool = True,
     features: Features | None = None,
     summarizer: Summarizer | SummarizerFunction | None = None,
+    redaction: Redaction | None = None,
 ) -> AgentMemory:
     """Open an agent's memory.
 
@@ -327,6 +329,10 @@ def open(
             stays in working memory.
         summarizer: Summarizes what a session's summary covers, as with a model: a `wmem.Summarizer`, or a function of
             the texts and the most tokens. While it fails, or says what is no summary, nothing is stored of it.
+        redaction: What is redacted of secrets and personal data, before it goes into long-term memory, into summaries,
+            to an embedder or to memory types of others, or out by ``export(redacted=True)``: by default all kinds of
+            `Redaction`. Sessions hold what was said, verbatim, unless it is `Redaction.strict`. `Redaction.off`
+            redacts nothing. Names are not redacted: of agents, scopes, keys, tools, and ids.
 
     Raises:
         InvalidInputError: An unknown URL, an id that is blank or holds control characters,
@@ -349,6 +355,7 @@ def open(
         enable_tool_tracking,
         features,
         summarizer,
+        redaction,
     )
     core = open_core(url, agent_id, options)
     if not create and not run(core.exists(), core.ports.sync):

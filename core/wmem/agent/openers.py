@@ -202,6 +202,7 @@ def _differ(core: AgentCore, other: AgentCore) -> bool:
         or (ours.summarizer and ours.summarizer.source) != (theirs.summarizer and theirs.summarizer.source)
         or ours.policy != theirs.policy
         or ours.features != theirs.features
+        or ours.redaction != theirs.redaction
         or ("counter" in core.needs and ours.counter().name != theirs.counter().name)
         or ("memory_types" in core.needs and core.types is not other.types)
         or core.turn_options[1:] != other.turn_options[1:]

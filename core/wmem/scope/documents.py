@@ -108,7 +108,7 @@ def import_document(handle: Handle, document: Mapping[str, Any]) -> Flow[int]:
 
 
 def _store_document(handle: Handle, document: Mapping[str, Any], history: History, step: int, now: float) -> Flow[int]:
-    rows = _parse_rows(handle, document, now)
+    rows = [*map(handle.redact, _parse_rows(handle, document, now))]
 
     def decide(state: State) -> tuple[Sequence[Change], tuple[int, Sequence[Change]]]:
         for row in rows:

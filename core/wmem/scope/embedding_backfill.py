@@ -26,6 +26,7 @@ from wmem.retrieval.retriever import QueryVector, add_vectors, list_speakers, ro
 from wmem.retrieval.vectors import to_unit_rows
 from wmem.scope.erasure import compact_and_purge, log_remaining
 from wmem.scope.handle import Handle
+from wmem.scope.redaction import redact_text
 from wmem.scope.vector_store import find_vectors, load_store, store_vectors, vector_store_handle
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ _log = find_logger("wmem.scope")
 
 
 class _Text(NamedTuple):
-    """A row without a vector, with its replica's depth, its text, and the id its vector is stored under."""
+    """A row without a vector, with its replica's depth, its redacted text, and the id its vector is stored under."""
 
     depth: int
     row: Row
@@ -71,7 +72,8 @@ def embed_query(
     if (left := embedding.disabled_until - handle.settings.clock()) > 0:
         told = f"recalled by words alone: the embedder {embedding.name!r} failed and is left alone for {left:.0f} s"
         return None, (told,)
-    query = remove_names(condense_query(query), list_speakers(replicas[0]))
+    query = redact_text(handle.settings.redaction, condense_query(query))
+    query = remove_names(query, list_speakers(replicas[0]))
     try:
         vector = yield from _embed_query_text(handle, embedding, query)
         if embedding.disabled_until <= handle.settings.clock():
@@ -150,7 +152,7 @@ class _Backfill:
 
     def _iter_texts(self, waiting: Sequence[tuple[int, Row]]) -> Iterator[_Text]:
         for depth, row in waiting:
-            said = row_text(row)
+            said = self._read(row)
             if said.strip():
                 yield _Text(depth, row, said, fingerprint(said, self._embedding.name))
             else:
@@ -192,9 +194,17 @@ class _Backfill:
             return
         else:
             known = {replica.path: replica for replica in replicas}
-            gone = any(not _is_unchanged(known.get(self._replicas[text.depth].path), text) for text in texts)
+            gone = any(not self._is_unchanged(known.get(self._replicas[text.depth].path), text) for text in texts)
         if gone:
             log_remaining(self._handle, "gone while its vector was made", (yield from compact_and_purge(self._handle)))
+
+    def _read(self, row: Row) -> str:
+        """The text that is embedded: neither the embedder nor a vector, or its id, has what is to be redacted."""
+        return redact_text(self._handle.settings.redaction, row_text(row))
+
+    def _is_unchanged(self, replica: Replica[Any] | None, text: _Text) -> bool:
+        row = None if replica is None else replica.state.rows.get(text.row.id)
+        return row is text.row or (row is not None and self._read(row) == text.text)
 
     def _await_others(self, texts: Sequence[_Text]) -> Flow[None]:
         """Wait for the vectors that another pack is making, and index them."""
@@ -205,11 +215,6 @@ class _Backfill:
             yield from ask(Pause.sleep, backoff(tries))
         replica = yield from load_store(self._store, text_count=len(texts), few_texts=EMBED_BATCH)
         self._index_vectors(texts, find_vectors(replica, {text.id: None for text in texts}, self._width))
-
-
-def _is_unchanged(replica: Replica[Any] | None, text: _Text) -> bool:
-    row = None if replica is None else replica.state.rows.get(text.row.id)
-    return row is text.row or (row is not None and row_text(row) == text.text)
 
 
 def _embed_texts(handle: Handle, embedding: Guard, texts: Sequence[str]) -> "Flow[Floats]":

@@ -25,17 +25,19 @@ from wmem.errors import (
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
 from wmem.log import find_logger
-from wmem.model.change import Change, PolicyChanged, ScopeDisposed, ScopeOpened, StepAdvanced
+from wmem.model.change import Change, ItemPut, PolicyChanged, ScopeDisposed, ScopeOpened, StepAdvanced
 from wmem.model.checks import check_flag, check_new_names
 from wmem.model.features import Features
 from wmem.model.history import RESERVED_PREFIX, Incarnation, Path, is_cache, is_reserved, is_trace, to_scope_id
 from wmem.model.row import Row
 from wmem.observe.metrics import Metrics
 from wmem.policy import Policy, parse_policy
+from wmem.rules.redaction import Redaction
 from wmem.rules.routing import CONVERSATION, EPISODIC, SEMANTIC
 from wmem.scope.context_window import LatestContext
 from wmem.scope.entries.counts import EntryCounts
 from wmem.scope.index_store import has_grown, keep_grown_index
+from wmem.scope.redaction import WITHHELD, CleanRows, redact_row, redacts_at
 from wmem.scope.summaries.port import GuardedSummarizer
 from wmem.state import State
 from wmem.tokens.counter import Counter
@@ -64,6 +66,8 @@ class Settings:
         summarizer: Summarizes texts; None does so by extracts alone.
         features: What may be used.
         latest_context: Holds the last prompt that was packed.
+        redaction: Of what goes into long-term memory or leaves this memory; None redacts nothing.
+        clean_rows: The rows that were redacted a moment ago.
     """
 
     clock: Callable[[], float]
@@ -76,6 +80,8 @@ class Settings:
     summarizer: GuardedSummarizer | None = None
     features: Features = field(default_factory=Features)
     latest_context: LatestContext = field(default_factory=LatestContext)
+    redaction: Redaction | None = None
+    clean_rows: CleanRows = field(default_factory=CleanRows)
 
 
 class OpenState:
@@ -121,6 +127,8 @@ class Handle:
         self.root: Handle = self if parent is None else parent.root
         self.lineage: tuple[Path, ...] = (path, *(parent.lineage if parent else ()))
         self.incarnation: Incarnation | None = None
+        self.redaction = settings.redaction if redacts_at(settings.redaction, path) else None
+        """Of what is written here; None for what is stored verbatim."""
         self._requested_policy = policy
         self._stored_policy: tuple[str, Policy] | None = None  # the scope's policy: its stored JSON, and parsed
         self._named_long_term: tuple[Path, ...] = ()
@@ -435,9 +443,34 @@ class Handle:
 
     # -- writing
 
+    def redact(self, row: Row, *, whole: bool = False) -> Row:
+        """A row as it is stored here: what is decided, counted and returned is of what is stored.
+
+        Args:
+            whole: Refuse a row of which a text would be held back, because a recognizer failed.
+
+        Raises:
+            InvalidInputError: A recognizer failed, and `whole`.
+        """
+        if self.redaction is None or row in self.settings.clean_rows:
+            return row
+        made, counts = redact_row(self.redaction, row, self.settings.counter())
+        if whole and WITHHELD in counts:
+            raise InvalidInputError("a recognizer of the redaction failed: nothing was stored, and what there is stays")
+        self.settings.clean_rows.add(made)
+        return made
+
+    def _redact_changes(self, changes: Sequence[Change]) -> Sequence[Change]:
+        """The changes with redacted rows, whoever made them: nothing is stored here that did not pass."""
+        if self.redaction is None:
+            return changes
+        return [ItemPut(self.redact(each.row)) if isinstance(each, ItemPut) else each for each in changes]
+
     def post(self, changes: Sequence[Change], now: float) -> Flow[None]:
         """Append changes that do not depend on the state; with a key it may have to wait for other writers."""
         self.check_usable()
+        if self.redaction is not None:
+            changes = self._redact_changes(changes)
         if self.incarnation is None:
             yield from self.replica()
         if self._is_leased:
@@ -476,6 +509,7 @@ class Handle:
             # Another writer may have created it with another policy: raise before anything is written.
             self.adopt_policy(state)
             changes, result = decide(state, *others)
+            changes = self._redact_changes(changes)
             if changes and (named := self._naming_change(now)) is not None:
                 changes = (named, *changes)
             return ((*changes, StepAdvanced(0, now)) if changes and self._is_leased else changes), result

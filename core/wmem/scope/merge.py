@@ -84,14 +84,15 @@ def _put_rows(
     renamed: dict[str, str] = {}
     for row in rows:
         id, existing = _find_place(handle, parent, target, row, source, used_ids=puts)
+        made = parent.redact(_to_parent_row(handle, parent, row, id, existing))
         if existing is not None and existing.visible(now):
             if not overwrite:
                 continue
-            if existing.content != row.content:
+            if existing.content != made.content:
                 overwritten.append(existing.key or id)
         if row.key is None and id != row.id:
             renamed[row.id] = id
-        puts[id] = ItemPut(_to_parent_row(handle, parent, row, id, existing))
+        puts[id] = ItemPut(made)
     return puts, overwritten, renamed
 
 

@@ -19,6 +19,7 @@ from wmem.model.row_text import row_text
 from wmem.retrieval.embedder import fingerprint
 from wmem.retrieval.vectors import decode_vector, encode_vector
 from wmem.scope.handle import Handle
+from wmem.scope.redaction import redact_text
 
 if TYPE_CHECKING:
     from wmem.retrieval.vectors import Floats
@@ -111,7 +112,7 @@ def prune_vectors(store: Handle, replica: Replica[Any] | None = None) -> Flow[bo
         for each in replicas:
             with each.lock:
                 rows = [] if each.state.disposed else list(each.state.rows.values())
-            live.update(fingerprint(row_text(row)) for row in rows)
+            live.update(fingerprint(redact_text(store.settings.redaction, row_text(row))) for row in rows)
         now = store.settings.clock()
         if gone := [id for id in list(state.rows) if id.partition("-")[0] not in live]:
             # Without tombstones: an id is made from the text.

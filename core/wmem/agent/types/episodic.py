@@ -60,7 +60,7 @@ class EpisodicFlows:
         # Decided on the state that it is appended to: two processes never begin two episodes at once.
         def decide(state: State) -> tuple[Sequence[Change], Row]:
             episode_id = choose_episode(find_open_episode(state, rest.get("thread_id") or None), part, self.limits)
-            put = row._replace(rest=dump_json({**rest, "episode_id": episode_id}))
+            put = handle.redact(row._replace(rest=dump_json({**rest, "episode_id": episode_id})))
             return [ItemPut(put)], put
 
         put = yield from handle.commit(decide, now)

@@ -9,6 +9,7 @@ from typing import TypeVar
 from wmem.agent.types.draft import ItemDraft
 from wmem.agent.types.flows import check_ids, check_question
 from wmem.agent.types.protocol import AsyncMemoryType, MemoryType
+from wmem.agent.types.redaction import redact_draft
 from wmem.agent.types.settings import DEFAULT_POOL
 from wmem.describe import describe
 from wmem.engine.ports import Callback
@@ -19,7 +20,9 @@ from wmem.model.checks import check_count, check_flag, check_id, check_new_names
 from wmem.model.filters import Filters
 from wmem.model.results import Forgotten, Memorized, Remembered, Summary
 from wmem.policy import Capacity
+from wmem.rules.redaction import Redaction
 from wmem.rules.sources import AUTO
+from wmem.scope.redaction import redact_text
 
 R = TypeVar("R")
 _log = find_logger("wmem.agent")
@@ -70,31 +73,37 @@ class ExternalType:
 
 
 class ExternalFlows:
-    """An external memory type for one session of the agent."""
+    """An external memory type for one session of the agent; what it is given is redacted."""
 
     is_external = True
 
-    def __init__(self, external: ExternalType, agent_id: str, session: tuple[str, ...]) -> None:
+    def __init__(
+        self, external: ExternalType, agent_id: str, session: tuple[str, ...], redaction: Redaction | None = None
+    ) -> None:
         self._external = external
+        self._redaction = redaction
         self._agent_id = agent_id
         self._session = session
         self.name = external.name
         self.pool = external.pool
 
     def accepts(self, draft: ItemDraft, /) -> bool:
+        clean, _ = redact_draft(self._redaction, draft)
         try:
-            return bool(self._external.memory_type.accepts(draft))
+            return bool(self._external.memory_type.accepts(clean))
         except Exception as exc:  # noqa: BLE001  # a user's function: what it is not asked for is stored all the same
             log_callback_failure(_log, "memory type %s did not say what it accepts", self.name, exc=exc)
             return False
 
     def memorize(self, draft: ItemDraft, /) -> Flow[Memorized]:
-        full = draft.with_defaults(self._session, agent_id=self._agent_id)
+        clean, _ = redact_draft(self._redaction, draft)
+        full = clean.with_defaults(self._session, agent_id=self._agent_id)
         return (yield from self._call("memorize", Memorized, lambda: self._external.memory_type.memorize(full)))
 
     def remember(self, query: str, filters: Filters, limit: int, /) -> Flow[Sequence[Remembered]]:
         text, most = check_question(query, filters, limit)
-        call = partial(self._external.memory_type.remember, text, filters=filters, limit=most)
+        asked = redact_text(self._redaction, text)
+        call = partial(self._external.memory_type.remember, asked, filters=filters, limit=most)
         replies = yield from self._ask(call)
         if isinstance(replies, str | bytes) or not isinstance(replies, Sequence):
             raise self._to_error("remember", "a list", replies)

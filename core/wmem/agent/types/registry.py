@@ -86,7 +86,8 @@ class TypeRegistry:
 
     def bind_external(self, handle: Handle) -> list[ExternalFlows]:
         """The types of others as a session uses them."""
-        return [ExternalFlows(each, handle.path[0], handle.path[1:]) for each in self._external.values()]
+        (agent_id, *names), redaction = handle.path, handle.settings.redaction
+        return [ExternalFlows(each, agent_id, tuple(names), redaction) for each in self._external.values()]
 
 
 _BUILT_IN = ("working", "conversation", "episodic", "semantic")

@@ -57,6 +57,14 @@ class _Draft(NamedTuple):
     tags: tuple[str, ...]
     importance: float
     ttl_s: float | None
+    is_redacted: bool = False
+    """Whether what is stored is not the whole value."""
+
+    def load(self, value: object, as_type: Any) -> Any:
+        """The value as it is stored; an object that only `as_type` could revive as it was passed."""
+        if not self.is_redacted or (as_type is None and type(value) not in _JSON_TYPES):
+            return value
+        return load_value(self.content, as_type, key=self.key)
 
 
 def _to_draft(handle: Handle, key: str, value: object, fields: EntryFields) -> _Draft:
@@ -79,7 +87,14 @@ def _to_draft(handle: Handle, key: str, value: object, fields: EntryFields) -> _
     checked_tags = check_tags(tags) if tags != () else ()
     if rest is not None or checked_tags:
         check_metadata_size(handle.policy, rest, {"tags": checked_tags})
-    return _Draft(key, content, rest, checked_tags, fraction, ttl_s)
+    draft = _Draft(key, content, rest, checked_tags, fraction, ttl_s)
+    return draft if handle.redaction is None else _redact_draft(handle, draft)
+
+
+def _redact_draft(handle: Handle, draft: _Draft) -> _Draft:
+    row = handle.redact(Row("", draft.content, 0.0, 0.0, draft.key, tags=draft.tags, rest=draft.rest))
+    changed = row.content != draft.content
+    return draft._replace(content=row.content, rest=row.rest, tags=row.tags, is_redacted=changed)
 
 
 def _to_row(handle: Handle, state: State, draft: _Draft, now: float, fresh_id: str | None = None) -> Row:
@@ -179,7 +194,7 @@ def update(handle: Handle, key: str, fn: Callable[[Any], Any], default: Any, as_
             decide = _put_unless_changed(handle, draft, local=local, before=before, fresh_id=fresh_id, now=now)
             if (yield from store_within_limit(handle, key, partial(handle.commit, decide, now), now)):
                 _log.debug(_WRITE_LOG, "set" if local is None else "updated", key, handle.path[0])
-                return value
+                return draft.load(value, as_type)
             tries += 1
             if handle.settings.metrics is not None:
                 handle.settings.metrics.conflicts.add(1)
@@ -250,13 +265,13 @@ def get_or_set(handle: Handle, key: str, factory: Callable[[], Any], as_type: An
         if row is None:
             with flight.factory():
                 value = yield from ask(Callback.call, factory)
-            row = yield from _store_unless_present(handle, key, value)
+            row, value = yield from _store_unless_present(handle, key, value, as_type)
             flight.stored = True
     return value if row is None else load_value(row.content, as_type, key=key)
 
 
-def _store_unless_present(handle: Handle, key: str, value: object) -> Flow[Row | None]:
-    """Store a value under a key that is absent; the row of another's value if that came first."""
+def _store_unless_present(handle: Handle, key: str, value: object, as_type: Any) -> Flow[tuple[Row | None, Any]]:
+    """Store a value under a key that is absent: the row of another's if that came first, and the own as stored."""
     if handle.incarnation is None:
         yield from handle.replica()
     draft = _to_draft(handle, key, value, EntryFields())
@@ -271,7 +286,7 @@ def _store_unless_present(handle: Handle, key: str, value: object) -> Flow[Row |
     there = yield from store_within_limit(handle, key, lambda: handle.commit(decide, now), now)
     if there is None:
         _log.debug(_WRITE_LOG, "set", key, handle.path[0])
-    return there
+    return there, draft.load(value, as_type)
 
 
 def remove(handle: Handle, key: str) -> Flow[bool]:

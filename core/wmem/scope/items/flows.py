@@ -89,7 +89,7 @@ def draft_item(
         rest=rest,
         **columns,
     )
-    return row, now
+    return handle.redact(row), now
 
 
 def add(handle: Handle, draft: Flow[tuple[Row, float]], id: str | None = None) -> Flow[MemoryItem]:
@@ -205,6 +205,7 @@ def update(
             row = row._replace(expires_at=expiry(handle.policy, row.priority, ttl_s, now, pinned=row.pinned))
         elif row.pinned:
             row = row._replace(expires_at=None)
+        row = handle.redact(row)
         room = [] if content is None else make_room(handle, state, [row], now)
         return [*room, ItemPut(row)], (to_current_item(state, row, now), room)
 

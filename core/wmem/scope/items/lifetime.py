@@ -38,6 +38,7 @@ def _change_item(
         made = changed._replace(updated_at=now)
         if changed.expires_at == row.expires_at:
             made = rewrite_row(changed, now)
+        made = handle.redact(made)
         room = make_room(handle, state, [made], now) if needs_room and not row.visible(now) else []
         return [*room, ItemPut(made)], (to_current_item(state, made, now), room)
 

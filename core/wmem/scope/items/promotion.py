@@ -69,6 +69,7 @@ def promote(handle: Handle, item_id: str, *, if_promoted: IfPromoted, rule: str 
     scope = next(iter(handle.long_term_scopes), handle.path[:1])
     target = long_term_handle(handle, scope, route(row, rest.get("kind", "fact")))
     draft = _to_promoted_row(handle, row, rest, now, unwritten=unwritten, rule=rule, to=target.path)
+    draft = target.redact(draft, whole=True)
     # Copy first, mark second: after a crash in between it is pending, and the next attempt finds the copy.
     kept = yield from _copy(handle, target, row, draft, now)
 

@@ -25,6 +25,7 @@ from wmem.scope.handle import Handle, Read
 from wmem.scope.items.reads import LOST_PLACE
 from wmem.scope.messages.standing import find_requests
 from wmem.scope.metadata_limit import check_message_metadata
+from wmem.scope.redaction import redact_message
 from wmem.state import State
 from wmem.tokens.counter import count_message
 
@@ -363,6 +364,8 @@ def prepare_messages(
             check_new_names(message.id)
         if message.metadata:
             check_message_metadata(handle.policy, message)
+    if handle.redaction is not None:
+        said = [redact_message(handle.redaction, each)[0] for each in said]
     recalled = _find_recalled(said)
     rows = [to_row(message, handle, now) for at, message in enumerate(said) if at not in recalled]
     return said, rows, now

@@ -1,0 +1,232 @@
+"""Suite of redaction in its places: sessions hold what was said, and what is kept long has marks instead."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+import wmem
+from wmem import Policy, Redaction, Scope
+from wmem.flow import Flow, ask
+from wmem.journal.port import Journal
+from wmem.model.history import ORIGIN, Path
+from wmem.testing.suite import Call, FacetSuite, MemoryOpener
+
+__all__ = ["RedactionSuite", "read_payloads"]
+
+MAIL, CARD = "ada.lovelace@mail.example.org", "4929 1234 5678 9015"
+SAID = f"Ada writes from {MAIL} and pays with {CARD}"
+REDACTED = "Ada writes from [REDACTED_EMAIL] and pays with [REDACTED_CARD]"
+WHO = "Who pays with which card?"
+FIELDS: dict[str, Any] = {
+    "metadata": {"contact": MAIL, "nested": [{"card": CARD}], "count": 3},
+    "tags": ["customer", MAIL],
+    "participants": ["Ada", MAIL],
+    "sources": [{"id": "m-1", "quote": SAID}],
+    "relations": [{"type": "about", "target_id": "m-1", "metadata": {"note": MAIL}}],
+}
+
+
+def read_payloads(memory: wmem.AgentMemory, call: Call) -> Mapping[Path, bytes]:
+    """All that a memory's store holds of the agent, by scope: records, checkpoints, and their ids."""
+
+    def read() -> Flow[Mapping[Path, bytes]]:
+        paths = yield from ask(Journal.paths, (memory.agent_id,))
+        tails = yield from ask(Journal.read, dict.fromkeys(paths, ORIGIN))
+        return {path: b"\n".join(_to_bytes(tail)) for path, tail in tails.items()}
+
+    payloads: Mapping[Path, bytes] = call(memory.working._drive, read())  # what is stored, in whichever mode
+    return payloads
+
+
+def _to_bytes(tail: Any) -> Iterator[bytes]:
+    for payload in (tail.snapshot, *(record.payload for record in tail.records)):
+        if payload is not None:
+            # In memory a journal holds the changes themselves.
+            yield payload if isinstance(payload, bytes) else repr(payload).encode("utf-8", "surrogatepass")
+
+
+def expect_clean(memory: wmem.AgentMemory, call: Call) -> None:
+    """All scopes of wmem's own are free of what is to be redacted."""
+    stored = read_payloads(memory, call)
+    kept_long = {path: data for path, data in stored.items() if any(each.startswith("~") for each in path)}
+    assert kept_long
+    for path, data in kept_long.items():
+        assert not any(value.encode() in data for value in (MAIL, CARD)), path
+
+
+def fail(text: str) -> Iterable[wmem.Span]:
+    raise RuntimeError(text)
+
+
+class RedactionSuite(FacetSuite):
+    """What is redacted where, and what stays as it is."""
+
+    # -- promotion
+
+    def test_a_session_holds_what_was_said_and_its_promoted_copy_is_redacted(
+        self, memory: wmem.AgentMemory, session: Scope, call: Call
+    ) -> None:
+        item = call(session.items.add, SAID, type="fact", **FIELDS)
+        kept = call(session.items.promote, item.id)
+        assert (item.content, item.redaction_status) == (SAID, "none")
+        assert call(session.items.get, item.id).content == SAID
+        assert (kept.content, kept.redaction_status) == (REDACTED, "partial")
+        assert kept.metadata["contact"] == "[REDACTED_EMAIL]"
+        assert kept.metadata["nested"] == [{"card": "[REDACTED_CARD]"}]
+        assert (kept.metadata["count"], kept.metadata["working_memory_id"]) == (3, item.id)
+        assert kept.tags == ("customer", "[REDACTED_EMAIL]")
+        assert kept.participants == ("Ada", "[REDACTED_EMAIL]")
+        assert kept.sources == ({"id": "m-1", "quote": REDACTED},)
+        assert [dict(each.metadata) for each in kept.relations] == [{"note": "[REDACTED_EMAIL]"}]
+        assert kept.tokens == memory.counter(REDACTED)
+        assert call(memory.semantic.items.get, kept.id) == kept
+        expect_clean(memory, call)
+
+    def test_promoting_again_finds_the_redacted_copy_and_both_are_recalled_once(
+        self, memory: wmem.AgentMemory, session: Scope, call: Call
+    ) -> None:
+        item = call(session.items.add, SAID, type="fact")
+        kept = call(session.items.promote, item.id)
+        assert call(session.items.promote, item.id).id == kept.id
+        assert [hit.id for hit in call(session.recall, WHO)] == [item.id]
+        assert SAID in call(session.pack, WHO, budget=600).note
+        other = memory.scope("another")
+        assert [hit.text for hit in call(other.recall, WHO)] == [REDACTED]
+        assert REDACTED in call(other.pack, WHO, budget=600).note
+
+    def test_the_memory_of_a_scope_that_a_policy_names_is_redacted(self, memory: wmem.AgentMemory, call: Call) -> None:
+        scope = memory.scope("s", policy=Policy(long_term=(("team",),)))
+        call(scope.items.promote, call(scope.items.add, SAID, type="fact").id)
+        call(scope.items.promote, call(scope.items.add, SAID).id)
+        hits = call(memory.scope("t", policy=Policy(long_term=(("team",),))).recall, WHO)
+        assert [hit.text for hit in hits] == [REDACTED] * 2
+        expect_clean(memory, call)
+
+    def test_while_a_recognizer_fails_the_session_goes_on_and_promotion_waits(
+        self, open_memory: MemoryOpener, call: Call, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        failing = open_memory(redaction=Redaction(recognizers=(fail,))).scope("s")
+        item = call(failing.items.add, SAID, priority="critical")
+        call(failing.messages.append, {"role": "user", "content": SAID})
+        with pytest.raises(wmem.InvalidInputError, match="recognizer"):
+            call(failing.items.promote, item.id)
+        assert call(failing.items.fetch, item.id).promoted_to is None
+        assert [each.id for each in call(failing.items.pending)] == [item.id]
+        assert MAIL not in caplog.text
+        sound = open_memory.in_other_process().scope("s")
+        assert call(sound.items.fetch, item.id).promoted_to is not None
+
+    # -- long-term memory
+
+    def test_what_is_added_or_changed_in_long_term_memory_is_redacted_and_so_is_the_reply(
+        self, memory: wmem.AgentMemory, call: Call
+    ) -> None:
+        items = memory.semantic.items
+        added = call(items.add, SAID, id="mine", **FIELDS)
+        assert call(items.add, SAID, id="mine", **FIELDS) == added == call(items.get, "mine")
+        assert (added.content, added.tags, added.redaction_status) == (
+            REDACTED,
+            ("customer", "[REDACTED_EMAIL]"),
+            "partial",
+        )
+        clean = call(
+            items.update, added.id, content="none", tags=[], participants=[], sources=[], relations=[], metadata={}
+        )
+        assert (clean.content, clean.redaction_status, clean.metadata) == ("none", "none", {})
+        whole = call(items.update, added.id, content=MAIL, metadata={"a": CARD})
+        assert (whole.content, whole.redaction_status) == ("[REDACTED_EMAIL]", "full")
+        assert whole.metadata == {"a": "[REDACTED_CARD]"}
+        related = call(items.relate, added.id, "about", "x", metadata={"note": SAID})
+        assert [dict(each.metadata) for each in related.relations] == [{"note": REDACTED}]
+        expect_clean(memory, call)
+
+    def test_entries_and_messages_in_long_term_memory_are_redacted(self, memory: wmem.AgentMemory, call: Call) -> None:
+        call(memory.episodic.entries.set, "k", {"said": [SAID], "n": 1})
+        appended = call(memory.episodic.messages.append, {"role": "user", "content": SAID, "id": "m"})
+        assert appended.text == REDACTED
+        assert call(memory.episodic.entries.get, "k") == {"said": [REDACTED], "n": 1}
+        assert call(memory.episodic.messages.all) == [appended]
+        expect_clean(memory, call)
+
+    def test_an_export_of_a_session_is_redacted_when_it_is_imported_into_long_term_memory(
+        self, memory: wmem.AgentMemory, session: Scope, call: Call
+    ) -> None:
+        item = call(session.items.add, SAID, **FIELDS)
+        call(session.entries.set, "k", SAID)
+        call(session.messages.append, {"role": "user", "content": f"From now on always write to {MAIL}."})
+        call(memory.semantic.import_, call(session.export))
+        assert call(memory.semantic.items.get, item.id).content == REDACTED
+        expect_clean(memory, call)
+
+    def test_a_turn_memorizes_and_tracks_tools_redacted_where_it_is_kept_long(
+        self, memory: wmem.AgentMemory, call: Call
+    ) -> None:
+        turn = memory.turn("s")
+        plan = call(turn.memorize, {"content": SAID, "type": "plan"})
+        fact = call(turn.memorize, {"content": SAID, "type": "fact", "metadata": {"who": MAIL}})
+        tool = call(turn.track_tool_invocation, "charge", {"card": CARD, "to": {"mail": MAIL}}, {"ok": MAIL})
+        call(turn.track_tool_invocation, "charge", {}, None, error=ValueError(SAID))
+        call(turn.commit)
+        assert plan.item.content == SAID
+        assert (fact.item.content, fact.item.metadata) == (REDACTED, {"who": "[REDACTED_EMAIL]"})
+        assert tool.metadata["parameters"] == {"card": "[REDACTED_CARD]", "to": {"mail": "[REDACTED_EMAIL]"}}
+        assert json.loads(tool.content.partition("returned: ")[2]) == {"ok": "[REDACTED_EMAIL]"}
+        expect_clean(memory, call)
+
+    # -- everywhere, or nowhere
+
+    def test_strict_redacts_what_a_session_stores_and_leaves_ids_and_structure(
+        self, open_memory: MemoryOpener, call: Call
+    ) -> None:
+        memory = open_memory(redaction=Redaction.strict())
+        scope = memory.scope("s")
+        arguments = json.dumps({"to": MAIL, "n": 1.50, "deep": [CARD]})
+        calling = {
+            "role": "assistant",
+            "content": SAID,
+            "id": "m-1",
+            "tool_calls": [{"id": "call_1", "type": "function", "function": {"name": "pay", "arguments": arguments}}],
+            "metadata": {"note": MAIL},
+        }
+        result = {"role": "tool", "content": json.dumps({"card": CARD}), "tool_call_id": "call_1", "id": "m-2"}
+        messages: Any = [calling, result]
+        appended: Any = call(scope.messages.append, messages)
+        again: Any = call(scope.messages.append, messages)
+        stored = call(scope.messages.all)
+        assert appended == again == stored
+        [one] = stored[0].tool_calls
+        assert (one.id, one.name, stored[1].tool_call_id) == ("call_1", "pay", "call_1")
+        assert one.args == {"to": "[REDACTED_EMAIL]", "n": 1.5, "deep": ["[REDACTED_CARD]"]}
+        assert json.loads(stored[1].text) == {"card": "[REDACTED_CARD]"}
+        assert (stored[0].text, stored[0].metadata) == (REDACTED, {"note": "[REDACTED_EMAIL]"})
+        call(scope.items.add, SAID, **FIELDS)
+        call(scope.queue.memorize, SAID)
+        call(scope.child("below").items.add, SAID)
+        call(scope.child("below").merge_to_parent, items=True)
+        assert len(read_payloads(memory, call)) > 1
+        for path, data in read_payloads(memory, call).items():
+            assert not any(value.encode() in data for value in (MAIL, CARD)), path
+
+    def test_strict_entries_keep_their_types_and_reply_as_stored(self, open_memory: MemoryOpener, call: Call) -> None:
+        scope = open_memory(redaction=Redaction.strict()).scope("s")
+        value = {
+            "at": datetime(2026, 1, 1, tzinfo=UTC),
+            "price": Decimal(4929123456789015),
+            "raw": SAID.encode(),
+            "pair": (MAIL, 1),
+        }
+        expected = {**value, "pair": ("[REDACTED_EMAIL]", 1)}
+        assert call(scope.entries.get_or_set, "k", lambda: value) == expected
+        assert call(scope.entries.update, "k", lambda known: {**known, "more": SAID}) == {**expected, "more": REDACTED}
+        assert call(scope.entries.get, "k") == {**expected, "more": REDACTED}
+        assert call(scope.entries.entry, "k").redaction_status == "partial"
+
+    def test_off_stores_all_as_it_is(self, open_memory: MemoryOpener, call: Call) -> None:
+        memory = open_memory(redaction=Redaction.off())
+        item = call(memory.scope("s").items.add, SAID, type="fact")
+        kept = call(memory.scope("s").items.promote, item.id)
+        assert (kept.content, kept.redaction_status) == (SAID, "none")
