@@ -16,6 +16,9 @@ class Episode(NamedTuple):
         ended_at: When its newest item was created.
         tokens: Of all its items together.
         steps: How many steps its items took: items of one step in a row are one, any other item is one of its own.
+        is_closed: Whether it is over: nothing came for too long, another one of its thread has begun, its session was
+            closed, or somebody closed it. An item that names it opens it again.
+        summary_id: The id of the summary that covers it; None for none.
     """
 
     id: str
@@ -25,6 +28,27 @@ class Episode(NamedTuple):
     ended_at: float
     tokens: int
     steps: int
+    is_closed: bool = False
+    summary_id: str | None = None
+
+
+class Transcript(NamedTuple):
+    """An episode read back through its pointers: what is there now, as text, and what is not.
+
+    Attributes:
+        session: The names of the session whose messages it is made of, below the agent's; None for an episode of items.
+        ids: Of its messages, or its items, that are there, oldest first.
+        missing: The ids of those that are gone: removed, taken back, erased, or no longer kept beside their summary.
+        text: What was said, a paragraph each; a line in brackets says how many are gone.
+        summary_id: The id of the summary that covers it; None for none.
+    """
+
+    episode_id: str
+    session: tuple[str, ...] | None
+    ids: tuple[str, ...]
+    missing: tuple[str, ...]
+    text: str
+    summary_id: str | None = None
 
 
 class Link(NamedTuple):

@@ -67,7 +67,7 @@ def choose_episode(newest: OpenEpisode | None, part: EpisodePart, limits: Episod
     """
     if part.episode_id is not None:
         return part.episode_id
-    if newest is None or (limits.gap_s is not None and part.at - newest.last_at > limits.gap_s):
+    if newest is None or is_idle(newest.last_at, part.at, limits):
         return f"episode-{part.id}"
     grown = newest.extend(part)
     if limits.max_steps is not None and grown.steps > limits.max_steps:
@@ -75,6 +75,11 @@ def choose_episode(newest: OpenEpisode | None, part: EpisodePart, limits: Episod
     if limits.max_tokens is not None and grown.tokens > limits.max_tokens:
         return f"episode-{part.id}"
     return newest.id
+
+
+def is_idle(last_at: float, now: float, limits: EpisodeLimits) -> bool:
+    """Whether an episode is over because nothing came for so long: the next item would begin another."""
+    return limits.gap_s is not None and now - last_at > limits.gap_s
 
 
 def assign_episodes(parts: Iterable[EpisodePart], limits: EpisodeLimits) -> list[str]:

@@ -1,16 +1,24 @@
-"""Episodes of a state: which one is open in a thread, and how its items are grouped, by `wmem.rules.episodes`."""
+"""Episodes of a state: which one is open in a thread, and how its items are grouped, by `wmem.rules.episodes`.
 
-from collections.abc import Iterable, Iterator, Mapping
+A summary that maintenance made of an episode names it, too, and is none of its items. It closes the episode: the next
+item of the thread begins another, unless it names this one, or one that named it came after the summary.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from wmem.model.coverage import find_job
 from wmem.model.episodes import Episode, Link
 from wmem.model.item import Relation
 from wmem.model.row import Row
 from wmem.model.values import dump_json, load_json
-from wmem.rules.episodes import EpisodeLimits, EpisodePart, OpenEpisode, assign_episodes
+from wmem.rules.episodes import EpisodeLimits, EpisodePart, OpenEpisode, assign_episodes, is_idle
 from wmem.state import State
 
+CLOSE_EPISODES = "close-episodes"
+"""The job that sums up episodes, by which its summaries are known."""
 _LOOK_BACK = 512
 """Items among which the newest episode of a thread is looked for; one before them has ended."""
 _OF_EPISODE = "episode_id"
@@ -26,6 +34,38 @@ class _Placed(NamedTuple):
 
     def to_part(self) -> EpisodePart:
         return to_part(self.row, self.episode_id)
+
+
+class EpisodeRows(NamedTuple):
+    """The rows of an episode.
+
+    Attributes:
+        rows: Of its items, oldest first.
+        thread_ids: The threads of these; for none of them those of the summaries.
+        summaries: The visible summaries of it that maintenance made.
+        is_superseded: Whether the newest item of each of its threads belongs to another episode.
+        is_sealed: Whether nothing was added to it since it was summed up.
+    """
+
+    id: str
+    rows: Sequence[Row]
+    thread_ids: tuple[str, ...]
+    summaries: Sequence[Row]
+    is_superseded: bool
+    is_sealed: bool
+
+    def is_closed(self, now: float, limits: EpisodeLimits, closed_threads: Mapping[str, float]) -> bool:
+        """Whether it is over.
+
+        Args:
+            closed_threads: When the sessions that are threads were closed last, by the names of the threads.
+        """
+        if self.is_superseded or self.is_sealed:
+            return True
+        last_at = self.rows[-1].created_at
+        if self.thread_ids and all(closed_threads.get(each, -1.0) >= last_at for each in self.thread_ids):
+            return True
+        return is_idle(last_at, now, limits)
 
 
 def to_part(row: Row, episode_id: str | None) -> EpisodePart:
@@ -48,7 +88,14 @@ def find_open_episode(state: State, thread_id: str | None) -> OpenEpisode | None
     if episode_id is None:
         return None
     rows = [each.row for each in _find_places(newest, episode_id) if each.episode_id == episode_id]
-    return _fold(episode_id, reversed(rows))
+    if _is_current_summary(rows[0]):
+        return None  # it was summed up, and nothing came since
+    return _fold(episode_id, reversed([row for row in rows if find_job(row) != CLOSE_EPISODES]))
+
+
+def _is_current_summary(row: Row) -> bool:
+    """Whether a row is a summary that closes an episode."""
+    return row.deleted_at is None and find_job(row) == CLOSE_EPISODES
 
 
 def _find_places(rows: Iterable[Row], name: str | None) -> Iterator[_Placed]:
@@ -66,15 +113,50 @@ def _fold(episode_id: str, rows: Iterable[Row]) -> OpenEpisode:
     return episode
 
 
-def group_episodes(rows: Iterable[Row], limits: EpisodeLimits) -> list[Episode]:
-    """The episodes of these items, in the order in which they began.
+def group_rows(rows: Iterable[Row], limits: EpisodeLimits) -> list[EpisodeRows]:
+    """The episodes of these rows, in the order in which they began.
 
     Items that name no episode, such as promoted ones, are told apart by the rule, thread by thread, among themselves.
 
     Args:
-        rows: Oldest first.
+        rows: Oldest first. Those that are softly deleted count: else the others would belong to other episodes then.
     """
-    placed = list(map(_find_place, rows))
+    placed: list[_Placed] = []
+    summaries: dict[str, list[_Placed]] = {}
+    sealed: dict[str, bool] = {}
+    for each in map(_find_place, rows):
+        is_summary = each.episode_id is not None and each.row.type == "summary" and find_job(each.row) == CLOSE_EPISODES
+        if is_summary and each.episode_id is not None and each.row.deleted_at is None:
+            summaries.setdefault(each.episode_id, []).append(each)
+        elif not is_summary:
+            placed.append(each)
+        if each.episode_id is not None:
+            sealed[each.episode_id] = is_summary and each.row.deleted_at is None
+    assigned = _assign_loose(placed, limits)
+    episodes: dict[str, list[_Placed]] = {}
+    newest: dict[tuple[str | None, bool], str] = {}
+    for each in placed:
+        id = each.episode_id or assigned[each.row.id]
+        newest[each.thread_id, each.episode_id is None] = id
+        episodes.setdefault(id, []).append(each)
+    current = frozenset(newest.values())
+    for id in summaries:
+        episodes.setdefault(id, [])  # of its items, none is kept
+    return [
+        EpisodeRows(
+            id,
+            [each.row for each in items],
+            tuple(dict.fromkeys(each.thread_id for each in items or summaries[id] if each.thread_id is not None)),
+            [each.row for each in summaries.get(id, ())],
+            is_superseded=id not in current,
+            is_sealed=sealed.get(id, False),
+        )
+        for id, items in episodes.items()
+    ]
+
+
+def _assign_loose(placed: Iterable[_Placed], limits: EpisodeLimits) -> dict[str, str]:
+    """The episodes of items that name none, by the items' ids."""
     loose: dict[str | None, list[_Placed]] = {}
     for each in placed:
         if each.episode_id is None:
@@ -83,18 +165,47 @@ def group_episodes(rows: Iterable[Row], limits: EpisodeLimits) -> list[Episode]:
     for items in loose.values():
         ids = assign_episodes((each.to_part() for each in items), limits)
         assigned |= {each.row.id: id for each, id in zip(items, ids, strict=True)}
-    episodes: dict[str, list[_Placed]] = {}
-    for each in placed:
-        episodes.setdefault(each.episode_id or assigned[each.row.id], []).append(each)
-    return [_to_episode(id, items) for id, items in episodes.items()]
+    return assigned
 
 
-def _to_episode(episode_id: str, items: list[_Placed]) -> Episode:
-    folded = _fold(episode_id, (each.row for each in items))
-    times = [each.row.created_at for each in items]
-    threads = dict.fromkeys(each.thread_id for each in items if each.thread_id is not None)
-    ids = tuple(each.row.id for each in items)
-    return Episode(episode_id, tuple(threads), ids, min(times), max(times), folded.tokens, folded.steps)
+def group_episodes(
+    rows: Iterable[Row],
+    limits: EpisodeLimits,
+    now: float = 0.0,
+    closed_threads: Mapping[str, float] = MappingProxyType({}),
+) -> list[Episode]:
+    """The episodes of these rows with what is visible of them; see `group_rows`.
+
+    Args:
+        closed_threads: See `EpisodeRows.is_closed`.
+    """
+    return [
+        episode
+        for group in group_rows(rows, limits)
+        if (episode := to_episode(group, limits, now, closed_threads)) is not None
+    ]
+
+
+def to_episode(
+    group: EpisodeRows, limits: EpisodeLimits, now: float, closed_threads: Mapping[str, float]
+) -> Episode | None:
+    """An episode as of now; None if nothing of it is visible."""
+    visible = [row for row in group.rows if row.visible(now)]
+    if not visible and not group.summaries:
+        return None
+    folded = _fold(group.id, visible) if visible else None
+    times = [row.created_at for row in group.rows or group.summaries]
+    return Episode(
+        group.id,
+        group.thread_ids,
+        tuple(row.id for row in visible),
+        min(times),
+        max(times),
+        0 if folded is None else folded.tokens,
+        0 if folded is None else folded.steps,
+        is_closed=group.is_closed(now, limits, closed_threads),
+        summary_id=group.summaries[-1].id if group.summaries else None,
+    )
 
 
 def to_link(item_id: str, relation: Relation) -> Link:
