@@ -26,7 +26,7 @@ from wmem.agent.types.settings import TypeSettings
 from wmem.agent.types.turn_pointers import ConversationTurn
 from wmem.engine.records import Damage
 from wmem.model.context import Explanation, ProviderProfile
-from wmem.model.episodes import Episode, Link
+from wmem.model.episodes import Episode, Link, Transcript
 from wmem.model.history import Cursor, Incarnation, Path
 from wmem.model.item import ItemFields, ItemKind, Priority, Relation, Source
 from wmem.model.origin import Origin
@@ -165,6 +165,7 @@ __all__ = [
     "SummarySpan",
     "ToolCallTraced",
     "TraceEvent",
+    "Transcript",
     "TypeSettings",
     "UnitReport",
     "WorkingMemory",

@@ -16,6 +16,7 @@ from tests.suites.decisions import DecisionsSuite
 from tests.suites.document_1 import Document1Suite
 from tests.suites.documents import DocumentsSuite
 from tests.suites.entries import EntriesSuite
+from tests.suites.episodes import EpisodesSuite
 from tests.suites.eviction import EvictionSuite
 from tests.suites.existence import ExistenceSuite
 from tests.suites.features import FeaturesSuite
@@ -149,6 +150,9 @@ class TestMaintenance(Everywhere, MaintenanceSuite): ...
 
 
 class TestAgentMemory(Everywhere, AgentMemorySuite): ...
+
+
+class TestEpisodes(Everywhere, EpisodesSuite): ...
 
 
 class TestMemoryTypes(Everywhere, MemoryTypesSuite): ...

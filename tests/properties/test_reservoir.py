@@ -60,9 +60,7 @@ def test_a_sample_of_a_sample_is_the_sample_of_all(items: list[LogItem], first: 
 
 
 @given(LOGS, st.integers(0, 40), st.randoms(use_true_random=False))
-def test_the_sample_does_not_depend_on_the_order_of_the_log(
-    items: list[LogItem], most: int, shuffler: Random
-) -> None:
+def test_the_sample_does_not_depend_on_the_order_of_the_log(items: list[LogItem], most: int, shuffler: Random) -> None:
     other = items.copy()
     shuffler.shuffle(other)
     assert {item.id for item in keep(items, most)} == {item.id for item in keep(other, most)}

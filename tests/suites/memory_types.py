@@ -244,8 +244,18 @@ class MemoryTypesSuite(FacetSuite):
     def test_the_face_has_nothing_that_changes_or_removes_but_by_erasure(self, episodic: EpisodicMemory) -> None:
         verbs = {name for name in dir(episodic) if not name.startswith("_")}
         assert verbs == {
-            *("accepts", "capacity", "episode_items", "episodes", "forget", "link", "links", "memorize", "name"),
-            *("pool", "remember", "scope", "summarize"),
+            *(
+                "accepts",
+                "capacity",
+                "close_episode",
+                "episode_items",
+                "episodes",
+                "forget",
+                "link",
+                "links",
+                "memorize",
+            ),
+            *("name", "pool", "remember", "scope", "summarize", "transcript"),
         }
 
     def test_links_are_found_from_both_ends_and_survive_reopening(

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from wmem.model.change import Change, RowPlace, StepAdvanced
+from wmem.model.coverage import find_coverage
 from wmem.model.history import Path
 from wmem.model.ids import parse_promoted_id
 from wmem.model.origin import Origin, find_origins, has_origins, own_lineage
@@ -85,6 +86,7 @@ class CopyTrace:
         self._pairs: set[tuple[str | None, Path | str, str]] = set()
         self._named: set[tuple[str, str]] = set()
         self._copies: set[tuple[str, Path | str]] = set()  # a copy of any row of a scope, by its own id
+        self._ids: dict[Path, set[str]] = {}  # by scope, whatever its incarnation
 
     def __len__(self) -> int:
         return len(self._identities) + len(self._pairs)
@@ -106,6 +108,7 @@ class CopyTrace:
                 or the copy that has this id elsewhere.
         """
         self._identities.add((path[1:], incarnation, id))
+        self._ids.setdefault(path[1:], set()).add(id)
         self._named.add((session_name(path), id))
         if incarnation is None:
             self._copies |= {(id, path[1:]), (id, session_name(path))}
@@ -118,6 +121,7 @@ class CopyTrace:
             self._pairs.add((row.promoted_to, path[1:], row.id))
         for each in find_origins(row, path):
             self._identities.add(_identity(each))
+            self._ids.setdefault(each.path, set()).add(each.id)
             self._named.add((session_name((path[0], *each.path)), each.id))
             self._pairs.add((row.id, each.path, each.id))
         if (source := _legacy_source(row, path)) is not None:
@@ -127,7 +131,7 @@ class CopyTrace:
         self._identities |= {(each[1:], None, id) for id in _legacy_entry_ids(row) for each in merged}
 
     def includes(self, row: Row, path: Path, incarnation: int, merged: Iterable[Path]) -> bool:
-        """Whether a row is one of them, a copy of one, or was made from one.
+        """Whether a row is one of them, a copy of one, or was made from one, as a summary that covers it.
 
         Args:
             path: The scope of the row, in that incarnation.
@@ -140,6 +144,8 @@ class CopyTrace:
             return True
         if row.rest is None:
             return False
+        if any(not self._ids.get(each.path, set()).isdisjoint(each.ids) for each in find_coverage(row)):
+            return True
         origins = find_origins(row, path)
         if any(self._includes_origin(row, each) for each in origins):
             return True

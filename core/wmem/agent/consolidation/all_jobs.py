@@ -1,6 +1,7 @@
 """All jobs of maintenance, in the order in which they run."""
 
+from wmem.agent.consolidation.close_episodes import close_episodes
 from wmem.agent.consolidation.jobs import Job
 
-JOBS: tuple[Job, ...] = ()
+JOBS: tuple[Job, ...] = (Job("close-episodes", close_episodes),)
 """Summaries come first, then what merges and marks, then what takes away, and at last what ends it for good."""

@@ -14,7 +14,7 @@ from wmem.agent.types.registry import AnyMemoryType, TypeNames
 from wmem.agent.types.scope_types import WorkingFlows
 from wmem.agent.types.turn_pointers import ConversationTurn
 from wmem.flow import arun
-from wmem.model.episodes import Episode, Link
+from wmem.model.episodes import Episode, Link, Transcript
 from wmem.model.filters import NO_FILTERS, Filters
 from wmem.model.item import MemoryItem
 from wmem.model.results import Forgotten, Memorized, Remembered, Summary
@@ -135,6 +135,14 @@ class AsyncEpisodicMemory(AsyncBuiltInType):
     async def episode_items(self, episode_id: str) -> list[MemoryItem]:
         """See `EpisodicMemory.episode_items`."""
         return await arun(self._flows.list_items(episode_id), self._ports.aio)
+
+    async def close_episode(self, episode_id: str) -> bool:
+        """See `EpisodicMemory.close_episode`."""
+        return await arun(self._flows.close_episode(episode_id), self._ports.aio)
+
+    async def transcript(self, episode_id: str) -> Transcript:
+        """See `EpisodicMemory.transcript`."""
+        return await arun(self._flows.transcribe(episode_id), self._ports.aio)
 
     async def link(
         self, source_id: str, target_id: str, type: str = "related", metadata: Mapping[str, Any] | None = None

@@ -16,6 +16,7 @@ from wmem.agent.types.turn_pointers import (
     TurnPointer,
     is_alive,
     list_pointers,
+    list_turns,
     read_turn,
     to_row,
 )
@@ -194,13 +195,8 @@ class ConversationFlows:
         return [read_turn(pointer, by_path.get((*agent, *pointer.session.names))) for pointer in pointers]
 
     def _list_pointers(self, conversation: Handle) -> Flow[list[TurnPointer]]:
-        replica, state = yield from conversation.replica()
-
-        def list_all(turns: ClosedTurns) -> list[TurnPointer]:
-            with replica.lock:
-                return [pointer for id in state.items if (pointer := turns.pointers.get(id)) is not None]
-
-        return replica.use_derived(ClosedTurns, list_all)
+        replica, _ = yield from conversation.replica()
+        return list_turns(replica)
 
     def _locate(self) -> Flow[Handle | None]:
         """The scope of the closed turns; None where the memory may use its sessions' own messages alone."""

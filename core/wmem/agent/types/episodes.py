@@ -1,7 +1,8 @@
 """Episodes of a state: which one is open in a thread, and how its items are grouped, by `wmem.rules.episodes`.
 
-A summary that maintenance made of an episode names it, too, and is none of its items. It closes the episode: the next
-item of the thread begins another, unless it names this one, or one that named it came after the summary.
+A summary that maintenance made of an episode names it, too, and is none of its items. After it, or after a link of the
+type ``closed`` from the episode to itself, which its newest item holds, the next item of the thread begins another,
+unless it names this one.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -9,7 +10,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from wmem.model.coverage import find_job
+from wmem.model.coverage import SUMMARY, find_job
 from wmem.model.episodes import Episode, Link
 from wmem.model.item import Relation
 from wmem.model.row import Row
@@ -19,6 +20,8 @@ from wmem.state import State
 
 CLOSE_EPISODES = "close-episodes"
 """The job that sums up episodes, by which its summaries are known."""
+CLOSED = "closed"
+"""The type of the link of an episode to itself by which it was closed."""
 _LOOK_BACK = 512
 """Items among which the newest episode of a thread is looked for; one before them has ended."""
 _OF_EPISODE = "episode_id"
@@ -44,7 +47,7 @@ class EpisodeRows(NamedTuple):
         thread_ids: The threads of these; for none of them those of the summaries.
         summaries: The visible summaries of it that maintenance made.
         is_superseded: Whether the newest item of each of its threads belongs to another episode.
-        is_sealed: Whether nothing was added to it since it was summed up.
+        is_sealed: Whether nothing was added to it since it was summed up, or closed by somebody.
     """
 
     id: str
@@ -83,19 +86,31 @@ def _find_place(row: Row) -> _Placed:
 def find_open_episode(state: State, thread_id: str | None) -> OpenEpisode | None:
     """The episode of the newest item of a thread that names one; under the lock."""
     newest = [state.rows[id] for id in islice(reversed(state.items), _LOOK_BACK)]
-    in_thread = (each for each in _find_places(newest, thread_id) if each.thread_id == thread_id)
+    places = _find_places((row for row in newest if not is_episode_summary(row)), thread_id)
+    in_thread = (each for each in places if each.thread_id == thread_id)
     episode_id = next((each.episode_id for each in in_thread if each.episode_id is not None), None)
     if episode_id is None:
         return None
     rows = [each.row for each in _find_places(newest, episode_id) if each.episode_id == episode_id]
-    if _is_current_summary(rows[0]):
-        return None  # it was summed up, and nothing came since
-    return _fold(episode_id, reversed([row for row in rows if find_job(row) != CLOSE_EPISODES]))
+    if ends_episode(rows[0], episode_id):
+        return None  # nothing came since
+    items = [row for row in rows if not is_episode_summary(row)]
+    return _fold(episode_id, reversed(items)) if items else None
 
 
-def _is_current_summary(row: Row) -> bool:
-    """Whether a row is a summary that closes an episode."""
-    return row.deleted_at is None and find_job(row) == CLOSE_EPISODES
+def is_episode_summary(row: Row) -> bool:
+    """Whether maintenance made a row of an episode."""
+    return row.type == SUMMARY and find_job(row) == CLOSE_EPISODES
+
+
+def ends_episode(row: Row, episode_id: str) -> bool:
+    """Whether a row, if it is the newest of an episode, closes it: as its summary, or as the holder of such a link."""
+    if row.deleted_at is None and is_episode_summary(row):
+        return True
+    if row.rest is None or b'"closed"' not in row.rest:
+        return False
+    relations = load_json(row.rest).get("relations", ())
+    return any((each["type"], each["target_id"]) == (CLOSED, episode_id) for each in relations)
 
 
 def _find_places(rows: Iterable[Row], name: str | None) -> Iterator[_Placed]:
@@ -121,24 +136,21 @@ def group_rows(rows: Iterable[Row], limits: EpisodeLimits) -> list[EpisodeRows]:
     Args:
         rows: Oldest first. Those that are softly deleted count: else the others would belong to other episodes then.
     """
-    placed: list[_Placed] = []
-    summaries: dict[str, list[_Placed]] = {}
-    sealed: dict[str, bool] = {}
-    for each in map(_find_place, rows):
-        is_summary = each.episode_id is not None and each.row.type == "summary" and find_job(each.row) == CLOSE_EPISODES
-        if is_summary and each.episode_id is not None and each.row.deleted_at is None:
-            summaries.setdefault(each.episode_id, []).append(each)
-        elif not is_summary:
-            placed.append(each)
-        if each.episode_id is not None:
-            sealed[each.episode_id] = is_summary and each.row.deleted_at is None
-    assigned = _assign_loose(placed, limits)
+    every = list(map(_find_place, rows))
+    sums = {at for at, each in enumerate(every) if is_episode_summary(each.row)}
+    assigned = _assign_loose((each for at, each in enumerate(every) if at not in sums), limits)
     episodes: dict[str, list[_Placed]] = {}
+    summaries: dict[str, list[_Placed]] = {}
     newest: dict[tuple[str | None, bool], str] = {}
-    for each in placed:
-        id = each.episode_id or assigned[each.row.id]
-        newest[each.thread_id, each.episode_id is None] = id
-        episodes.setdefault(id, []).append(each)
+    newest_rows: dict[str, Row] = {}
+    for at, each in enumerate(every):
+        id = each.episode_id or assigned.get(each.row.id, "")
+        if at not in sums:
+            newest[each.thread_id, each.episode_id is None] = id
+            episodes.setdefault(id, []).append(each)
+        elif each.row.deleted_at is None:
+            summaries.setdefault(id, []).append(each)
+        newest_rows[id] = each.row
     current = frozenset(newest.values())
     for id in summaries:
         episodes.setdefault(id, [])  # of its items, none is kept
@@ -149,7 +161,7 @@ def group_rows(rows: Iterable[Row], limits: EpisodeLimits) -> list[EpisodeRows]:
             tuple(dict.fromkeys(each.thread_id for each in items or summaries[id] if each.thread_id is not None)),
             [each.row for each in summaries.get(id, ())],
             is_superseded=id not in current,
-            is_sealed=sealed.get(id, False),
+            is_sealed=ends_episode(newest_rows[id], id),
         )
         for id, items in episodes.items()
     ]

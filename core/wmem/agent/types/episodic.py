@@ -4,7 +4,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from wmem.agent.types.draft import ItemDraft
-from wmem.agent.types.episodes import find_open_episode, group_episodes, link_metadata, to_link, to_part
+from wmem.agent.types.episodes import (
+    CLOSED,
+    EpisodeRows,
+    find_open_episode,
+    group_rows,
+    link_metadata,
+    to_episode,
+    to_link,
+    to_part,
+)
 from wmem.agent.types.flows import (
     LongTermScope,
     capacity_of,
@@ -16,10 +25,14 @@ from wmem.agent.types.flows import (
     to_memorized,
 )
 from wmem.agent.types.settings import EpisodicSettings
+from wmem.agent.types.transcripts import group_turns, list_closed_threads, transcribe_items, transcribe_turns
+from wmem.agent.types.turn_pointers import TurnPointer, list_turns
+from wmem.describe import describe_name
+from wmem.errors import NotFoundError
 from wmem.flow import Flow
 from wmem.model.change import Change, ItemPut
 from wmem.model.checks import check_id, check_metadata
-from wmem.model.episodes import Episode, Link
+from wmem.model.episodes import Episode, Link, Transcript
 from wmem.model.filters import Filters
 from wmem.model.item import MemoryItem, to_item
 from wmem.model.results import Forgotten, Memorized, Remembered, Summary
@@ -39,8 +52,11 @@ class EpisodicFlows:
 
     is_external = False
 
-    def __init__(self, location: LongTermScope, settings: EpisodicSettings, thread_id: str | None) -> None:
+    def __init__(
+        self, location: LongTermScope, settings: EpisodicSettings, thread_id: str | None, turns: LongTermScope
+    ) -> None:
         self.location = location
+        self.turns = turns
         self.settings = settings
         self.name = settings.name
         self.pool = settings.pool
@@ -89,8 +105,10 @@ class EpisodicFlows:
         if thread_id is not None:
             check_id(thread_id)
         handle = yield from self.location.locate()
-        episodes = yield from handle.read(lambda states, now: self._group(states[0], now), local_only=True)
-        return [each for each in episodes if thread_id is None or thread_id in each.thread_ids]
+        closed = list_closed_threads((yield from self._list_turns()))
+        groups, now = (yield from self._group(handle)), handle.settings.clock()
+        episodes = (to_episode(group, self.limits, now, closed) for group in groups)
+        return [each for each in episodes if each is not None and (thread_id is None or thread_id in each.thread_ids)]
 
     def list_items(self, episode_id: str) -> Flow[list[MemoryItem]]:
         """The items of an episode, oldest first; none if there is no such episode."""
@@ -98,6 +116,27 @@ class EpisodicFlows:
         rows = yield from self._list_rows(handle, check_id(episode_id))
         now = handle.settings.clock()
         return [to_item(row, importance_of(row, now)) for row in rows]
+
+    def transcribe(self, episode_id: str) -> Flow[Transcript]:
+        """See `EpisodicMemory.transcript`."""
+        check_id(episode_id)
+        handle = yield from self.location.locate()
+        group = next((each for each in (yield from self._group(handle)) if each.id == episode_id), None)
+        if group is not None and group.rows:
+            return transcribe_items(group, handle.settings.clock())
+        episodes = group_turns((yield from self._list_turns()), self.limits)
+        episode = next((each for each in reversed(episodes) if each.id == episode_id), None)
+        if episode is not None:
+            found = yield from handle.engine.sync_readable([(handle.path[0], *episode.session.names)])
+            return transcribe_turns(episode, next(iter(found), None), group)
+        if group is None:
+            raise NotFoundError(f"there is no episode {describe_name(episode_id)}")
+        return transcribe_items(group, handle.settings.clock())
+
+    def _list_turns(self) -> Flow[list[TurnPointer]]:
+        """The turns of closed sessions."""
+        replica, _ = yield from (yield from self.turns.locate()).replica()
+        return list_turns(replica)
 
     def link(self, source_id: str, target_id: str, relation: str, metadata: Mapping[str, Any] | None) -> Flow[Link]:
         """Link an item or an episode to another element."""
@@ -108,6 +147,20 @@ class EpisodicFlows:
         holder, told = (rows[0].id, link_metadata(extra, source)) if rows else (source, link_metadata(extra, None))
         yield from relate(handle, holder, relation, target_id, told)
         return Link(source, relation, target_id, {**extra})
+
+    def close_episode(self, episode_id: str) -> Flow[bool]:
+        """See `EpisodicMemory.close_episode`."""
+        check_id(episode_id)
+        handle = yield from self.location.locate()
+        group = next((each for each in (yield from self._group(handle)) if each.id == episode_id), None)
+        rows = [] if group is None else [row for row in group.rows if row.visible(handle.settings.clock())]
+        if group is None:
+            raise NotFoundError(f"there is no episode {describe_name(episode_id)}")
+        if not rows or group.is_sealed:
+            return False
+        # The newest item holds the link: one that comes later opens the episode again.
+        yield from relate(handle, rows[-1].id, CLOSED, episode_id, link_metadata({}, episode_id))
+        return True
 
     def list_links(self, id: str) -> Flow[list[Link]]:  # the field's own name
         """The links from and to an item or an episode."""
@@ -123,13 +176,14 @@ class EpisodicFlows:
         return (yield from handle.read(read, local_only=True))
 
     def _list_rows(self, handle: Handle, episode_id: str) -> Flow[list[Row]]:
-        """The rows of an episode; none if there is no such episode."""
+        """The visible rows of an episode; none if there is no such episode."""
+        groups, now = (yield from self._group(handle)), handle.settings.clock()
+        return [row for group in groups if group.id == episode_id for row in group.rows if row.visible(now)]
 
-        def read(states: Sequence[State], now: float) -> list[Row]:
-            found = [each for each in self._group(states[0], now) if each.id == episode_id]
-            return [states[0].rows[id] for each in found for id in each.item_ids]
+    def _group(self, handle: Handle) -> Flow[list[EpisodeRows]]:
+        def read(states: Sequence[State], now: float) -> list[EpisodeRows]:
+            state = states[0]
+            rows = map(state.rows.__getitem__, state.items)
+            return group_rows((row for row in rows if not row.expired(now)), self.limits)
 
         return (yield from handle.read(read, local_only=True))
-
-    def _group(self, state: State, now: float) -> list[Episode]:
-        return group_episodes(state.visible(state.items, now), self.limits)

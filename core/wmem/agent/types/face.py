@@ -13,7 +13,7 @@ from wmem.agent.types.registry import AnyMemoryType, TypeNames
 from wmem.agent.types.scope_types import WorkingFlows
 from wmem.agent.types.turn_pointers import ConversationTurn
 from wmem.flow import run
-from wmem.model.episodes import Episode, Link
+from wmem.model.episodes import Episode, Link, Transcript
 from wmem.model.filters import NO_FILTERS, Filters
 from wmem.model.item import MemoryItem
 from wmem.model.results import Forgotten, Memorized, Remembered, Summary
@@ -150,6 +150,9 @@ class EpisodicMemory(BuiltInType):
     What is there is not changed and not removed, but by erasure. An item is in the thread it names, by default
     its session's, and in the episode it names. Without one it goes on with the newest episode of its thread,
     or begins another: after an idle gap, and where that one would have too many steps or tokens (`EpisodicSettings`).
+
+    Maintenance gives each episode that is over one summary, an item of the type ``summary`` with pointers to what it
+    covers. Recall prefers what is covered, as long as it is there. Of a log above its bound a sample stays.
     """
 
     __slots__ = ()
@@ -177,6 +180,27 @@ class EpisodicMemory(BuiltInType):
     def episode_items(self, episode_id: str) -> list[MemoryItem]:
         """The items of an episode, oldest first; none if there is no such episode."""
         return run(self._flows.list_items(episode_id), self._ports.sync)
+
+    def close_episode(self, episode_id: str) -> bool:
+        """Close an episode: the next item of its thread begins another, and maintenance sums it up.
+
+        An item that names it opens it again.
+
+        Returns:
+            Whether it was open.
+
+        Raises:
+            NotFoundError: There is no such episode.
+        """
+        return run(self._flows.close_episode(episode_id), self._ports.sync)
+
+    def transcript(self, episode_id: str) -> Transcript:
+        """An episode read back as text: its items, or the messages of a closed session that it points to.
+
+        Raises:
+            NotFoundError: There is no such episode.
+        """
+        return run(self._flows.transcribe(episode_id), self._ports.sync)
 
     def link(
         self, source_id: str, target_id: str, type: str = "related", metadata: Mapping[str, Any] | None = None

@@ -114,7 +114,8 @@ class BoundTypes:
     def episodic(self) -> EpisodicFlows:
         """Long-term memory of experience; the session is a thread of it."""
         thread_id = to_scope_id(self.handle.path[1:]) or None
-        return EpisodicFlows(LongTermScope(self.handle, EPISODIC), self.registry.episodic, thread_id)
+        turns = LongTermScope(self.handle, CONVERSATION)
+        return EpisodicFlows(LongTermScope(self.handle, EPISODIC), self.registry.episodic, thread_id, turns)
 
     @cached_property
     def semantic(self) -> SemanticFlows:

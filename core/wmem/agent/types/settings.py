@@ -6,6 +6,7 @@ from typing import ClassVar, TypeAlias
 from wmem.model.checks import check_count, check_fraction, check_seconds
 
 DEFAULT_POOL = 20
+LEAST_SUMMARY_TOKENS = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +69,12 @@ class EpisodicSettings:
         gap_s: Seconds without an item of a thread after which its next item begins an episode; None: never.
         max_steps: Steps of an episode: another one begins an episode. None: any number.
         max_tokens: Tokens of an episode's items; None: any number.
+        summary_tokens: Tokens of the summary of an episode that is over, at most.
+        max_items: Items of episodic memory above which maintenance takes away a sample of them, at most; None: any
+            number. They can be brought back until they are purged.
+        max_log_tokens: The same in tokens of all items.
+        keep_items: So many of the newest items stay in any case.
+        half_life_s: Seconds in which the chance of an item to stay halves; it grows with its importance.
     """
 
     name: ClassVar[str] = "episodic"
@@ -76,12 +83,20 @@ class EpisodicSettings:
     gap_s: float | None = 4 * 3_600.0
     max_steps: int | None = 64
     max_tokens: int | None = 4_000
+    summary_tokens: int = 256
+    max_items: int | None = 20_000
+    max_log_tokens: int | None = 2_000_000
+    keep_items: int = 256
+    half_life_s: float = 90 * 86_400.0
 
     def __post_init__(self) -> None:
         _check(self)
+        check_count(self.summary_tokens, "summary_tokens", LEAST_SUMMARY_TOKENS)
+        check_count(self.keep_items, "keep_items")
+        check_seconds(self.half_life_s, "half_life_s")
         if self.gap_s is not None:
             check_seconds(self.gap_s, "gap_s")
-        for name in ("max_steps", "max_tokens"):
+        for name in ("max_steps", "max_tokens", "max_items", "max_log_tokens"):
             if (number := getattr(self, name)) is not None:
                 check_count(number, name, 1)
 

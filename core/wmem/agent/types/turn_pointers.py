@@ -171,6 +171,16 @@ class ClosedTurns(Derived):
         return ids
 
 
+def list_turns(replica: Replica[Any]) -> list[TurnPointer]:
+    """The closed turns that a scope points to, those of each session in the order in which they were closed first."""
+
+    def list_all(turns: ClosedTurns) -> list[TurnPointer]:
+        with replica.lock:
+            return [pointer for id in replica.state.items if (pointer := turns.pointers.get(id)) is not None]
+
+    return replica.use_derived(ClosedTurns, list_all)
+
+
 def is_alive(replica: Replica[Any], incarnation: int) -> bool:
     """Whether a session is still the one that was closed."""
     life = replica.incarnation

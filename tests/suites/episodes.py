@@ -1,0 +1,201 @@
+"""Suite of the consolidation of what happens: episodes that are over, transcripts, tails of sessions, and samples."""
+
+from typing import Any
+
+import pytest
+
+import wmem
+from wmem import ItemDraft, NotFoundError, Policy
+from wmem.testing.suite import Call, Clock, FacetSuite, MemoryOpener
+from wmem.types import EpisodicMemory
+
+__all__ = ["EpisodesSuite"]
+
+HOUR = 3_600
+ANN = Policy.session(long_term=[("users", "ann")])
+TOPICS = [
+    *("kiln", "glaze", "anvil", "ferry", "orchard", "lantern", "marsh", "violin", "quarry", "beacon", "harbor"),
+    *("thistle", "copper", "saddle", "gravel", "meadow"),
+]
+
+
+def tell(topic: str) -> str:
+    """A text of some length, whose words no other topic has."""
+    return (
+        f"The {topic} stood open when we came. We measured the {topic} twice and wrote the {topic}-number down. "
+        f"Nobody at the {topic} knew who had left it so, and the {topic}-keeper would not say a word about it."
+    )
+
+
+def said(role: str, text: str, **fields: Any) -> dict[str, Any]:
+    return {"role": role, "content": text, **fields}
+
+
+def summaries(call: Call, scope: Any) -> list[Any]:
+    return [item for item in call(scope.items.all) if item.type == "summary"]
+
+
+class EpisodesSuite(FacetSuite):
+    """Jobs `summarize-tails`, `close-episodes` and `thin-episodic`."""
+
+    @pytest.fixture
+    def episodic(self, memory: wmem.AgentMemory) -> EpisodicMemory:
+        return memory.types["episodic"]
+
+    # -- episodes of items
+
+    def test_an_episode_that_is_over_gets_one_summary_that_points_to_its_items(
+        self, memory: wmem.AgentMemory, call: Call, clock: Clock, episodic: EpisodicMemory
+    ) -> None:
+        ids = [call(episodic.memorize, tell(topic)).item.id for topic in TOPICS[:4]]
+        assert call(memory.maintain).jobs["close-episodes"].changed == 0
+        clock.advance(4 * HOUR + 1)
+        report = call(memory.maintain).jobs["close-episodes"]
+        assert (report.changed, report.detail) == (1, {"summarized": 1, "covered": 4})
+        [summary] = summaries(call, memory.episodic)
+        [source] = summary.sources
+        assert (source["scope"], source["items"]) == (["~episodic"], ids)
+        originals: list[Any] = [call(memory.episodic.items.get, id) for id in ids]
+        assert summary.tokens <= sum(item.tokens for item in originals) / 2
+        assert summary.created_at == originals[-1].created_at
+        [episode] = call(episodic.episodes)
+        assert (episode.item_ids, episode.is_closed, episode.summary_id) == (tuple(ids), True, summary.id)
+        [decision] = [each for each in call(memory.episodic.queue.decisions) if each.kind == "summarized"]
+        assert (decision.id, decision.rule, decision.parts["covered"]) == (summary.id, "close-episodes", 4)
+
+    def test_a_second_pass_of_any_process_changes_nothing(
+        self, open_memory: MemoryOpener, call: Call, clock: Clock
+    ) -> None:
+        memory = open_memory()
+        for topic in TOPICS[:4]:
+            call(memory.types["episodic"].memorize, tell(topic))
+        clock.advance(4 * HOUR + 1)
+        call(memory.maintain)
+        cursor = call(memory.episodic.view).cursor
+        for other in (memory, open_memory.in_other_process()):
+            assert call(other.maintain).jobs["close-episodes"].changed == 0
+        assert call(memory.episodic.view).cursor == cursor
+
+    def test_two_processes_at_once_make_one_summary(self, open_memory: MemoryOpener, call: Call, clock: Clock) -> None:
+        here, there = open_memory(), open_memory.in_other_process()
+        session = here.scope("s")
+        for topic in TOPICS[:4]:
+            call(here.types["episodic"].memorize, tell(topic))
+            call(session.messages.append, said("user", tell(topic)))
+        call(here.types.session("s")["conversation"].close)
+        clock.advance(4 * HOUR + 1)
+        done = call.run_concurrently([here.maintain, there.maintain, here.maintain, there.maintain])
+        assert sum(each.jobs["close-episodes"].changed for each in done) == 2
+        assert len(summaries(call, here.episodic)) == 2
+
+    def test_a_late_item_begins_an_episode_and_one_that_names_a_closed_one_opens_it_again(
+        self, memory: wmem.AgentMemory, call: Call, clock: Clock, episodic: EpisodicMemory
+    ) -> None:
+        first = call(episodic.memorize, tell("kiln")).item
+        call(episodic.memorize, tell("ferry"))
+        [episode] = call(episodic.episodes)
+        assert call(episodic.close_episode, episode.id) is True
+        assert call(episodic.close_episode, episode.id) is False
+        late = call(episodic.memorize, tell("anvil")).item
+        assert late.episode_id != first.episode_id
+        call(memory.maintain)
+        [summary] = summaries(call, memory.episodic)
+        assert call(episodic.memorize, tell("glaze")).item.episode_id == late.episode_id
+        named = call(episodic.memorize, ItemDraft(tell("marsh"), fields={"episode_id": first.episode_id})).item
+        assert not call(episodic.episodes)[0].is_closed
+        clock.advance(4 * HOUR + 1)
+        call(memory.maintain)
+        rolled, other = summaries(call, memory.episodic)
+        assert rolled.id == summary.id
+        assert named.id in rolled.sources[0]["items"]
+        assert late.id in other.sources[0]["items"]
+        covered = [id for each in (rolled, other) for id in each.sources[0]["items"]]
+        assert len(covered) == len(set(covered)) == 5
+
+    def test_what_is_too_short_to_be_told_in_half_is_left_as_it_is(
+        self, memory: wmem.AgentMemory, call: Call, clock: Clock, episodic: EpisodicMemory
+    ) -> None:
+        call(episodic.memorize, "The dog barked.")
+        clock.advance(4 * HOUR + 1)
+        report = call(memory.maintain).jobs["close-episodes"]
+        assert (report.changed, report.detail) == (0, {"skipped": 1})
+        [episode] = call(episodic.episodes)
+        assert (episode.is_closed, episode.summary_id) == (True, None)
+
+    def test_an_erased_item_takes_the_summary_with_it_and_the_next_one_is_of_the_rest(
+        self, memory: wmem.AgentMemory, call: Call, clock: Clock, episodic: EpisodicMemory, is_plaintext: bool
+    ) -> None:
+        ids = [call(episodic.memorize, tell(topic)).item.id for topic in TOPICS[:6]]
+        clock.advance(4 * HOUR + 1)
+        call(memory.maintain)
+        [before] = summaries(call, memory.episodic)
+        call(episodic.forget, [ids[0]])
+        assert summaries(call, memory.episodic) == []
+        call(memory.maintain)
+        [after] = summaries(call, memory.episodic)
+        assert after.id != before.id
+        assert after.sources[0]["items"] == ids[1:]
+        assert "kiln" not in after.content
+
+    # -- conversations
+
+    def test_a_closed_session_becomes_a_transcript_of_pointers_beside_one_summary(
+        self, memory: wmem.AgentMemory, call: Call, episodic: EpisodicMemory
+    ) -> None:
+        session = memory.scope("s")
+        rows = [said("user" if at % 2 == 0 else "assistant", tell(topic)) for at, topic in enumerate(TOPICS[:6])]
+        stored = call(session.messages.append, rows)
+        call(memory.maintain)
+        assert summaries(call, memory.episodic) == []
+        call(memory.types.session("s")["conversation"].close)
+        call(memory.maintain)
+        [summary] = summaries(call, memory.episodic)
+        [source] = summary.sources
+        assert (source["scope"], source["messages"]) == (["s"], [message.id for message in stored])
+        [episode] = call(episodic.episodes)
+        assert (episode.is_closed, episode.thread_ids, episode.item_ids) == (True, ("s",), ())
+        transcript = call(episodic.transcript, episode.id)
+        assert transcript.ids == tuple(message.id for message in stored)
+        assert transcript.text == "\n\n".join(f"{row['role']}: {row['content']}" for row in rows)
+        assert (transcript.session, transcript.summary_id) == (("s",), summary.id)
+        # No copy of a message: what is stored beside the session is a pointer.
+        assert all(tell("kiln") not in item.content for item in call(memory.episodic.items.all))
+        erased = stored[2].id
+        assert erased is not None
+        call(session.erase, erased)
+        again = call(episodic.transcript, episode.id)
+        assert (again.missing, again.summary_id) == ((erased,), None)
+        assert "\n\n[1 gone]\n\n" in again.text
+        assert "anvil" not in again.text
+
+    def test_a_session_that_goes_on_is_told_on(
+        self, memory: wmem.AgentMemory, call: Call, episodic: EpisodicMemory
+    ) -> None:
+        session, types = memory.scope("s"), memory.types.session("s")
+        for part in (TOPICS[:4], TOPICS[4:8]):
+            for topic in part:
+                call(session.messages.append, said("user", tell(topic)))
+            call(types["conversation"].close)
+            call(memory.maintain)
+        [summary] = summaries(call, memory.episodic)
+        assert summary.sources[0]["messages"] == [message.id for message in call(session.messages.all)]
+
+    def test_the_summaries_of_a_users_sessions_are_that_users(
+        self, open_memory: MemoryOpener, call: Call, is_plaintext: bool
+    ) -> None:
+        memory = open_memory()
+        session = memory.scope("ann-1", policy=ANN)
+        for topic in TOPICS[:4]:
+            call(session.messages.append, said("user", tell(topic)))
+        call(memory.types.session("ann-1")["conversation"].close)
+        call(memory.maintain)
+        assert summaries(call, memory.episodic) == []
+        other = memory.scope("ann-2", policy=ANN)
+        assert "kiln" in call(other.pack, "who was at the kiln?", budget=1_000).note
+        for stranger in (memory.scope("bob-1", policy=Policy.session(long_term=[("users", "bob")])), memory.scope("x")):
+            assert "kiln" not in call(stranger.pack, "who was at the kiln?", budget=1_000).note
+
+    def test_there_is_no_transcript_of_an_episode_that_is_none(self, call: Call, episodic: EpisodicMemory) -> None:
+        for verb in (episodic.transcript, episodic.close_episode):
+            with pytest.raises(NotFoundError, match="none-such"):
+                call(verb, "none-such")
