@@ -38,6 +38,7 @@ from wmem.model.change import (
 )
 from wmem.model.history import Cursor, Path
 from wmem.model.ids import parse_promoted_id
+from wmem.model.origin import names_merged
 from wmem.model.row import Row
 from wmem.model.values import load_json
 from wmem.order import Orders
@@ -158,7 +159,8 @@ class State:
         self.standing_messages: dict[str, None] = {}
         """Messages of the user with standing requests."""
         self.origins: dict[str, tuple[str, ...]] = {}
-        """Of items promoted to here: their id where they were, to their ids here; several scopes may use one id."""
+        """Of items promoted to here: their id where they were, to their ids here, or to those of the items into which
+        they were merged here; several scopes may use one id."""
         self.policy: str | None = None
         self.disposed = False
         self.applied: set[int] = set()
@@ -300,17 +302,24 @@ class State:
                 self._unindex(before)
                 self._index(row)
             elif row.key is None and row.withdrawn_at is None:
-                if row.role is not None:
-                    self.message_tokens += (row.tokens or 0) - (before.tokens or 0)
-                if before.content != row.content and (_is_system_text(before) or _is_system_text(row)):
-                    self._system_texts = None
-                self._update_pinned(row)
-                self._sort_pinned(row)
-                self._update_standing(row, before)
+                self._update(row, before)
             for feed in self.feeds:
                 feed.setdefault(row.id, False)
         self.bytes += row.size_bytes
         return before
+
+    def _update(self, row: Row, before: Row) -> None:
+        """Take over what lookups hold of an item or message that replaced one."""
+        if row.role is not None:
+            self.message_tokens += (row.tokens or 0) - (before.tokens or 0)
+        elif row.rest != before.rest and (names_merged(before) or names_merged(row)):
+            self._unindex_sources(before)
+            self._index_sources(row)
+        if before.content != row.content and (_is_system_text(before) or _is_system_text(row)):
+            self._system_texts = None
+        self._update_pinned(row)
+        self._sort_pinned(row)
+        self._update_standing(row, before)
 
     def _index(self, row: Row) -> None:
         if row.key is not None:
@@ -330,8 +339,17 @@ class State:
             if self._orders:
                 self._orders.extend("items", row.id, self._latest_item_place)
             self._update_pinned(row)
-            for source in _source_ids(row):
-                self.origins[source] = (*self.origins.get(source, ()), row.id)
+            self._index_sources(row)
+
+    def _index_sources(self, row: Row) -> None:
+        for source in _source_ids(row):
+            self.origins[source] = (*self.origins.get(source, ()), row.id)
+
+    def _unindex_sources(self, row: Row) -> None:
+        for source in _source_ids(row):
+            self.origins[source] = tuple(each for each in self.origins[source] if each != row.id)
+            if not self.origins[source]:
+                del self.origins[source]
 
     def _index_message(self, row: Row) -> None:
         self.message_tokens += row.tokens or 0
@@ -382,10 +400,7 @@ class State:
         else:
             self.items.pop(row.id, None)
             self.pinned_items.pop(row.id, None)
-            for source in _source_ids(row):
-                self.origins[source] = tuple(each for each in self.origins[source] if each != row.id)
-                if not self.origins[source]:
-                    del self.origins[source]
+            self._unindex_sources(row)
 
     def _remove(self, change: ItemRemoved) -> Row | None:
         return self._drop(change.id)
@@ -698,11 +713,13 @@ def _is_system_text(row: Row) -> bool:
 
 
 def _source_ids(row: Row) -> Iterable[str]:
-    """The ids under which a promoted row was in working memory; none for any other row."""
+    """The ids under which a promoted row was in working memory, and what was merged into it; none for any other row."""
     source = parse_promoted_id(row.id)
-    if source is None:
+    has_merged = names_merged(row)
+    if source is None and not has_merged:
         return ()
-    if row.rest is None or row.rest.count(b'"incarnation"') < 2:  # noqa: PLR2004  # copied once, under its own id
-        return (source,)
+    own = () if source is None else (source,)
+    if row.rest is None or (not has_merged and row.rest.count(b'"incarnation"') < 2):  # noqa: PLR2004  # copied once, under its own id
+        return own
     origins = load_json(row.rest).get("origins", ())
-    return dict.fromkeys((source, *(each["id"] for each in origins)))
+    return dict.fromkeys((*own, *(each["id"] for each in origins)))

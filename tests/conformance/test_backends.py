@@ -11,6 +11,7 @@ import wmem.engine.backends
 from tests import suites
 from tests.matrix import PLAIN, Everywhere
 from tests.suites.buffer import BufferSuite
+from tests.suites.consolidation import MergeDuplicatesSuite
 from tests.suites.context_window import ContextWindowSuite
 from tests.suites.decisions import DecisionsSuite
 from tests.suites.document_1 import Document1Suite
@@ -156,6 +157,9 @@ class TestEpisodes(Everywhere, EpisodesSuite): ...
 
 
 class TestMemoryTypes(Everywhere, MemoryTypesSuite): ...
+
+
+class TestMergeDuplicates(Everywhere, MergeDuplicatesSuite): ...
 
 
 class TestMerges(Everywhere, MergesSuite): ...

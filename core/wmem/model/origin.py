@@ -24,6 +24,8 @@ class Origin(BaseModel):
         id: The row's id there.
         to: The scope it was copied to, as segments below the agent's.
         lineage_ids: What the row was made from, by its id in the scope it was copied from.
+        merged_id: Of what maintenance merged into the item, because it says the same: the id that had in this scope.
+            The last step of each is from that item itself, and says when it was created and which `tags` it brought.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
@@ -33,13 +35,31 @@ class Origin(BaseModel):
     id: str
     to: tuple[str, ...]
     lineage_ids: tuple[str, ...] = ()
+    merged_id: str = ""
+    tags: tuple[str, ...] = ()
+    created_at: float | None = None
 
 
 def find_origins(row: Row, path: Path) -> tuple[Origin, ...]:
     """The steps by which a row came into a scope, oldest first; none for what is no copy.
 
-    A row that was imported keeps what it says of the scope it was exported from, but is no copy here.
+    A row that was imported keeps what it says of the scope it was exported from, but is no copy here. What was merged
+    into the row by maintenance is not told, see `find_merged_origins`.
     """
+    origins = tuple(each for each in _list_steps(row) if not each.merged_id)
+    return origins if origins and origins[-1].to == path[1:] else ()
+
+
+def find_merged_origins(row: Row, path: Path) -> tuple[Origin, ...]:
+    """The steps by which what maintenance merged into a row came into its scope; none where nothing was."""
+    if not names_merged(row):
+        return ()
+    steps = [each for each in _list_steps(row) if each.merged_id]
+    here = {each.merged_id for each in steps if each.id == each.merged_id and each.to == path[1:]}
+    return tuple(each for each in steps if each.merged_id in here)
+
+
+def _list_steps(row: Row) -> tuple[Origin, ...]:
     if not has_origins(row):
         return ()
     origins: tuple[Origin, ...] | None = None
@@ -47,7 +67,18 @@ def find_origins(row: Row, path: Path) -> tuple[Origin, ...]:
         origins = tuple(map(Origin.model_validate, load_json(row.rest or b"{}").get("origins", ())))
     if origins is None:  # outside `suppress`: the chain would hold the input
         raise CorruptionError(f"item {row.id!r} is damaged: its origins do not read")
-    return origins if origins and origins[-1].to == path[1:] else ()
+    return origins
+
+
+def names_merged(row: Row) -> bool:
+    """Whether a row may say what was merged into it; cheap."""
+    return row.rest is not None and b'"merged_id"' in row.rest
+
+
+def list_merged_sources(row: Row, path: Path) -> list[str]:
+    """The ids of those rows of a scope from which something came that was merged into a row."""
+    steps = load_json(row.rest or b"{}").get("origins", ())
+    return [each["id"] for each in steps if each.get("merged_id") and each["path"] == [*path[1:]]]
 
 
 def names_source(row: Row, id: str, path: Path) -> bool:
@@ -55,7 +86,8 @@ def names_source(row: Row, id: str, path: Path) -> bool:
     if not has_origins(row):
         return False
     steps = load_json(row.rest or b"{}").get("origins", ())
-    last = steps[-1] if isinstance(steps, list) and steps else None
+    own = [each for each in steps if not each.get("merged_id")] if isinstance(steps, list) else []
+    last = own[-1] if own else None
     return isinstance(last, dict) and (last.get("path"), last.get("id")) == ([*path[1:]], id)
 
 

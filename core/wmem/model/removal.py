@@ -3,7 +3,10 @@
 from pydantic import BaseModel, ConfigDict
 
 from wmem.model.row import Row
-from wmem.model.values import load_json
+from wmem.model.values import dump_json, load_json
+
+MERGE_JOB = "merge-duplicates"
+"""The job that takes away what says the same as another item."""
 
 
 class Removal(BaseModel):
@@ -35,3 +38,9 @@ def find_current_removal(row: Row) -> Removal | None:
     if row.deleted_at is None or (removal := find_removal(row)) is None or removal.at != row.deleted_at:
         return None
     return removal
+
+
+def bring_back(row: Row) -> Row:
+    """An item as if no job had taken it away: one may do so again."""
+    rest = {name: value for name, value in load_json(row.rest or b"{}").items() if name != "removal"}
+    return row._replace(deleted_at=None, rest=dump_json(rest) if rest else None)

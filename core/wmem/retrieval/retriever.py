@@ -13,7 +13,7 @@ from wmem.analysis.query_intent import detect_intent
 from wmem.engine.replica import Replica
 from wmem.model.history import Path
 from wmem.model.ids import parse_promoted_id
-from wmem.model.origin import names_source
+from wmem.model.origin import list_merged_sources, names_merged, names_source
 from wmem.model.recall_profile import RecallProfile
 from wmem.model.row import Row
 from wmem.retrieval.arrays import ListOps
@@ -421,6 +421,12 @@ def _accept_rows(query: Query, rows: Sequence[Row | None], nearer: Sequence[Repl
 def _is_hidden(row: Row, now: float, nearer: Sequence[Replica[Any]]) -> bool:
     """Whether a row is not seen from below: a message, an entry that a nearer scope has, a copy of its item."""
     if row.role is not None or (row.key is not None and any(each.state.entry(row.key, now) for each in nearer)):
+        return True
+    if names_merged(row) and any(
+        (item := each.state.rows.get(source)) is not None and item.visible(now)
+        for each in nearer
+        for source in list_merged_sources(row, each.path)
+    ):
         return True
     if (source := parse_promoted_id(row.id)) is None:
         return False

@@ -11,7 +11,8 @@ from wmem.model.change import Change, RowPlace, StepAdvanced
 from wmem.model.coverage import find_coverage
 from wmem.model.history import Path
 from wmem.model.ids import parse_promoted_id
-from wmem.model.origin import Origin, find_origins, has_origins, own_lineage
+from wmem.model.origin import Origin, find_merged_origins, find_origins, has_origins, own_lineage
+from wmem.model.removal import find_current_removal
 from wmem.model.row import Row
 from wmem.model.values import load_json
 from wmem.rules.routing import EPISODIC, SEMANTIC
@@ -37,14 +38,22 @@ def create_empty(now: float) -> tuple[Sequence[Change], None]:
 
 
 def find_promoted(there: State, there_path: Path, row: Row, path: Path, incarnation: int) -> Row | None:
-    """The copy of a row in long-term memory, whoever promoted it.
+    """The copy of a row in long-term memory, whoever promoted it; where that was merged into another item, that one.
 
     Args:
         there: The state of the long-term memory at `there_path`.
         path: The scope of the row, in that incarnation.
     """
+    found = _find_copy(there, there_path, row, path, incarnation)
+    while found is not None and (removal := find_current_removal(found)) is not None and removal.into in there.rows:
+        found = there.rows[removal.into]
+    return found
+
+
+def _find_copy(there: State, there_path: Path, row: Row, path: Path, incarnation: int) -> Row | None:
     origins = find_origins(row, path)
     own = {(path[1:], incarnation, row.id), *map(_identity, origins)}
+    survivor: Row | None = None
     for source in dict.fromkeys((row.id, *(each.id for each in origins))):
         for copy in map(there.rows.__getitem__, there.origins.get(source, ())):
             steps = find_origins(copy, there_path)
@@ -56,7 +65,9 @@ def find_promoted(there: State, there_path: Path, row: Row, path: Path, incarnat
             legacy = _legacy_source(copy, there_path)
             if legacy == (session_name(path), row.id) and row.promoted_to in (None, copy.id):
                 return copy
-    return None
+            if not own.isdisjoint(map(_identity, find_merged_origins(copy, there_path))):
+                survivor = copy
+    return survivor
 
 
 def is_merge_of(copy: Row, copy_path: Path, row: Row, path: Path, incarnation: int) -> bool:
@@ -149,7 +160,7 @@ class CopyTrace:
         origins = find_origins(row, path)
         if any(self._includes_origin(row, each) for each in origins):
             return True
-        lineage = own_lineage(_lineage_ids(row), origins)
+        lineage = own_lineage(_lineage_ids(row), (*origins, *find_merged_origins(row, path)))
         if (source := _legacy_source(row, path)) is not None:
             return (row.id, source[0]) in self._copies or any(
                 (source[0], id) in self._named for id in (source[1], *lineage)
@@ -159,6 +170,11 @@ class CopyTrace:
             for id in _legacy_entry_ids(row)
             for each in merged
         )
+
+    def list_merged(self, row: Row, path: Path) -> frozenset[str]:
+        """What of it was merged into a row: the ids that had in the row's scope."""
+        steps = find_merged_origins(row, path)
+        return frozenset(each.merged_id for each in steps if self._includes_origin(row, each))
 
     def _includes_origin(self, row: Row, origin: Origin) -> bool:
         ids = (origin.id, *origin.lineage_ids)

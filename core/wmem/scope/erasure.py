@@ -6,6 +6,7 @@ at once, purge the store, and ask it what may still keep some bytes.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -15,12 +16,15 @@ from wmem.errors import CorruptionError, DisposedError, StoreError, WrongKeyErro
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal, Purge
 from wmem.log import find_logger
-from wmem.model.change import Change, Cleared, RowPlace
+from wmem.model.change import Change, Cleared, ItemPut, RowPlace
 from wmem.model.change import Erased as ErasedIds
 from wmem.model.checks import check_id
 from wmem.model.history import ORIGIN, Path
+from wmem.model.origin import names_merged
+from wmem.model.removal import MERGE_JOB, bring_back, find_current_removal
 from wmem.model.results import Erased
 from wmem.model.row import Row
+from wmem.rules.merging import detach
 from wmem.rules.routing import EPISODIC, SEMANTIC
 from wmem.scope.copies import CopyTrace, session_name
 from wmem.scope.handle import Handle
@@ -98,6 +102,7 @@ def erase(handle: Handle, ids: Sequence[str], *, removed: Sequence[Row] = ()) ->
         yield from erasure.erase_rows({})
         if not found:
             break
+    yield from erasure.settle_merges()
     if not asked.keys() <= erasure.gone.keys():
         erasure.changed |= {path for path in erasure.scopes if path[-1] in (SEMANTIC, EPISODIC)}
     remaining = yield from compact_and_purge(handle, erasure.list_changed(), finished=erasure.trace)
@@ -206,6 +211,31 @@ class _Erasure:
         named = self.scopes[path].long_term_scopes
         return [*above, *((*scope, each) for scope in (path[:1], *named) for each in (SEMANTIC, EPISODIC))]
 
+    def settle_merges(self) -> Flow[None]:
+        """Take what was erased out of the items that it was merged into; of one that was erased, bring the others back.
+
+        Those were merged into an item that was erased for its own source's sake. Theirs is elsewhere, and nobody asked
+        to erase that.
+        """
+        for path, scope in self.scopes.items():
+            if path[-1] in (SEMANTIC, EPISODIC) and scope.incarnation is not None:
+                with suppress(DisposedError):
+                    if (yield from scope.commit(partial(self._settle_in, path), scope.settings.clock())):
+                        self.changed.add(path)
+
+    def _settle_in(self, path: Path, state: State) -> tuple[Sequence[Change], bool]:
+        changed: list[Change] = []
+        for row in state.rows.values():
+            settled = row
+            if names_merged(row) and (gone := self.trace.list_merged(row, path)):
+                settled = detach(row, gone, path=path)
+            removal = find_current_removal(settled)
+            if removal is not None and removal.into in self.gone and removal.into not in state.rows:
+                settled = bring_back(settled)
+            if settled is not row:
+                changed.append(ItemPut(settled))
+        return changed, bool(changed)
+
     def list_changed(self) -> list[Handle]:
         """The scopes to compact."""
         _add_merge_targets(self.changed, self.merged)
@@ -226,14 +256,26 @@ def _trace_asked(handle: Handle, trace: CopyTrace, ids: Iterable[str], removed: 
         state = handle.bind(replica)
         sources = _merge_sources(state)
         rows = {row.id: row for row in removed} | {id: state.rows[id] for id in ids if id in state.rows}
+        if handle.path[-1] in (SEMANTIC, EPISODIC):
+            rows |= {row.id: row for row in _list_merged_into(state, rows)}
         places = dict.fromkeys(chain.from_iterable(state.others_of(ids)))
-    for id in ids:
+    for id in dict.fromkeys((*ids, *rows)):
         trace.add_id(id, handle.path, life if id in rows else None)
     for row in rows.values():
         trace.add(row, handle.path, life, sources)
     for place in places:
         trace.add_id(place.id, (handle.path[0], *place.path), place.incarnation)
     return sources
+
+
+def _list_merged_into(state: State, ids: Collection[str]) -> list[Row]:
+    """What says the same as some items, and was merged into one of them: who erases those means that, too."""
+    removals = [(row, into) for row in state.rows.values() if (into := find_current_removal(row)) is not None]
+    merged = [(row, into.into) for row, into in removals if into.job == MERGE_JOB]
+    found: dict[str, Row] = {}
+    while more := [row for row, into in merged if row.id not in found and (into in ids or into in found)]:
+        found |= {row.id: row for row in more}
+    return list(found.values())
 
 
 def _add_merge_targets(targets: set[Path], merged: Mapping[Path, Sequence[Path]]) -> None:

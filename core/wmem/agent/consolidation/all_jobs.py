@@ -2,6 +2,10 @@
 
 from wmem.agent.consolidation.close_episodes import close_episodes
 from wmem.agent.consolidation.jobs import Job
+from wmem.agent.consolidation.merge_duplicates import MERGE_DUPLICATES
 
-JOBS: tuple[Job, ...] = (Job("close-episodes", close_episodes),)
+JOBS: tuple[Job, ...] = (
+    Job("close-episodes", close_episodes),
+    MERGE_DUPLICATES,
+)
 """Summaries come first, then what merges and marks, then what takes away, and at last what ends it for good."""

@@ -4,6 +4,7 @@ A job is deterministic: the same state and time give the same changes. It does n
 what another process writes meanwhile to the next pass, and takes away nothing that cannot be brought back.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -11,11 +12,20 @@ from typing import Any, NamedTuple
 
 from wmem.agent.types.registry import TypeRegistry
 from wmem.describe import describe, describe_failure
+from wmem.engine.derived import Derived
 from wmem.engine.engine import Engine
-from wmem.errors import ConflictError, CorruptionError, InvalidInputError, StoreError, WrongKeyError
+from wmem.errors import (
+    ConflictError,
+    CorruptionError,
+    DisposedError,
+    InvalidInputError,
+    StoreError,
+    WrongKeyError,
+)
 from wmem.flow import Flow
 from wmem.log import find_logger
 from wmem.model.history import Path
+from wmem.model.row import Row
 from wmem.scope.handle import Handle, Settings
 from wmem.scope.items.promotion import long_term_handle
 
@@ -88,6 +98,45 @@ class Job(NamedTuple):
 
     name: str
     run: Callable[[JobContext], Flow[JobReport]]
+
+
+def run_in_each(handles: Iterable[Handle], run: Callable[[Handle], Flow[Mapping[str, int]]]) -> Flow[JobReport]:
+    """Run a step of a job in several scopes; one that is damaged, gone or busy is left to the next pass.
+
+    Args:
+        run: Returns counts by the job's own words; their sum is how many items changed.
+    """
+    counts: Counter[str] = Counter()
+    for handle in handles:
+        try:
+            counts.update((yield from run(handle)))
+        except (*_OF_ONE_SCOPE, DisposedError) as exc:
+            _log.debug("a job leaves scope %s to the next pass: %s", handle.id, type(exc).__name__)
+    detail = {name: number for name, number in sorted(counts.items()) if number}
+    return JobReport(sum(detail.values()), MappingProxyType(detail))
+
+
+class ChangedIds(Derived):
+    """The ids of rows that changed since a job last looked, all of them at first; each job has its own class."""
+
+    __slots__ = ("ids",)
+
+    def __init__(self) -> None:
+        self.ids: dict[str, None] = {}
+
+    def apply(self, changed: Mapping[str, Row | None], /) -> None:
+        for id in changed:
+            self.ids.pop(id, None)
+            self.ids[id] = None
+
+    def take(self) -> list[str]:
+        """These ids, in the order in which they changed last; from here on they are known."""
+        ids, self.ids = list(self.ids), {}
+        return ids
+
+    def put_back(self, ids: Iterable[str]) -> None:
+        """Count them as changed again: they were not looked at."""
+        self.ids = {**dict.fromkeys(ids), **self.ids}
 
 
 def choose_jobs(known: Sequence[Job], names: object) -> list[Job]:

@@ -8,9 +8,13 @@ from wmem.errors import InvalidInputError, NotFoundError
 from wmem.flow import Flow
 from wmem.model.change import Change, ItemPut
 from wmem.model.checks import check_id
+from wmem.model.history import Path
 from wmem.model.item import MemoryItem, encode_fields
+from wmem.model.origin import find_merged_origins
+from wmem.model.removal import find_current_removal
 from wmem.model.row import Row
 from wmem.model.values import dump_json, load_json
+from wmem.rules.merging import detach
 from wmem.rules.ttl import DefaultTtl, clamp_expiry, extend_expiry, resolve_ttl, rewrite_row
 from wmem.scope.handle import Handle
 from wmem.scope.items.capacity import log_evictions, make_room
@@ -21,9 +25,18 @@ from wmem.state import State
 
 
 def _change_item(
-    handle: Handle, item_id: str, change: Callable[[State, Row, float], Row], *, needs_room: bool = False
+    handle: Handle,
+    item_id: str,
+    change: Callable[[State, Row, float], Row],
+    *,
+    needs_room: bool = False,
+    change_others: Callable[[State, Row], Sequence[Change]] = lambda _, __: (),
 ) -> Flow[MemoryItem]:
-    """Replace an item, visible or not, by what `change` returns for it."""
+    """Replace an item, visible or not, by what `change` returns for it.
+
+    Args:
+        change_others: What else changes with it, by the row before.
+    """
     item_id = check_id(item_id)
     now = handle.settings.clock()
 
@@ -40,7 +53,7 @@ def _change_item(
             made = rewrite_row(changed, now)
         made = handle.redact(made)
         room = make_room(handle, state, [made], now) if needs_room and not row.visible(now) else []
-        return [*room, ItemPut(made)], (to_current_item(state, made, now), room)
+        return [*room, ItemPut(made), *change_others(state, row)], (to_current_item(state, made, now), room)
 
     item, room = yield from handle.commit(decide, now)
     log_evictions(handle, room)
@@ -100,7 +113,22 @@ def undelete(handle: Handle, item_id: str) -> Flow[MemoryItem]:
             return find_item(handle, state, item_id, now)
         return find_item(handle, state, item_id, now, include_deleted=True)._replace(deleted_at=None)
 
-    return _change_item(handle, item_id, change, needs_room=True)
+    def take_back(state: State, row: Row) -> Sequence[Change]:
+        return [ItemPut(each) for each in undo_merges(state, row, handle.path)]
+
+    return _change_item(handle, item_id, change, needs_room=True, change_others=take_back)
+
+
+def undo_merges(state: State, row: Row, path: Path) -> list[Row]:
+    """The items that a softly deleted one was merged into, without what they have of it."""
+    changed: list[Row] = []
+    ids = frozenset((row.id, *(each.merged_id for each in find_merged_origins(row, path))))
+    into = find_current_removal(row)
+    while into is not None and (survivor := state.rows.get(into.into)) is not None:
+        without = detach(survivor, ids, path=path)
+        changed += [without] if without is not survivor else []
+        into = find_current_removal(survivor)
+    return changed
 
 
 def relate(

@@ -1,7 +1,6 @@
 """Soft deletion of items by a job of maintenance."""
 
 from collections.abc import Mapping
-from types import MappingProxyType
 
 from wmem.model.change import Change, Decided, DecisionKind
 from wmem.model.removal import Removal, find_removal
@@ -9,11 +8,9 @@ from wmem.model.row import Row
 from wmem.model.values import dump_json, load_json
 from wmem.scope.items.lifetime import hide_item
 
-_NO_NUMBERS: Mapping[str, float] = MappingProxyType({})
-
 
 def remove_softly(
-    row: Row, job: str, kind: DecisionKind, now: float, *, into: str = "", parts: Mapping[str, float] = _NO_NUMBERS
+    row: Row, job: str, kind: DecisionKind, now: float, *, into: str = "", parts: Mapping[str, float] | None = None
 ) -> list[Change]:
     """The changes by which a job takes an item away: it is in `items.forgotten()`, and a decision says why.
 
@@ -25,7 +22,7 @@ def remove_softly(
     rest = dump_json({**load_json(row.rest or b"{}"), "removal": removal})
     return [
         hide_item(row._replace(rest=rest), now),
-        Decided(kind, row.id, job, row.tokens or 0, now, parts, into),
+        Decided(kind, row.id, job, row.tokens or 0, now, dict(parts or {}), into),
     ]
 
 

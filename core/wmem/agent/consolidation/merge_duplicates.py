@@ -1,0 +1,152 @@
+"""Job ``merge-duplicates``: items of semantic memory that say the same become one.
+
+Two items are merged only if `says_the_same` holds and they are alike in all that would lie otherwise, as whose they
+are, of which task, and until when they hold. Of a group each pair must agree. What contradicts another stays.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from wmem.agent.consolidation.jobs import ChangedIds, Job, JobContext, JobReport, run_in_each
+from wmem.engine.derived import Derived
+from wmem.engine.replica import Replica
+from wmem.flow import Flow
+from wmem.model.change import Change, ItemPut
+from wmem.model.removal import MERGE_JOB
+from wmem.model.row import Row
+from wmem.model.values import load_json
+from wmem.rules.merging import choose_cluster, list_common_fields, merge_rows
+from wmem.rules.nearness import gist, says_the_same
+from wmem.rules.precedence import is_item
+from wmem.rules.routing import SEMANTIC
+from wmem.scope.handle import Handle
+from wmem.scope.items.removal import remove_softly, was_restored
+from wmem.state import State
+
+_CLUSTERS_A_RECORD = 256
+
+
+class _Changed(ChangedIds):
+    __slots__ = ()
+
+
+class _Key(NamedTuple):
+    """What items have in common that may be merged."""
+
+    fields: bytes
+    gist: str
+
+
+class _Gists(Derived):
+    """The items that may be merged, by what such items have in common; an inverted index with one word for each."""
+
+    __slots__ = ("_by_key", "_keys")
+
+    def __init__(self) -> None:
+        self._keys: dict[str, _Key] = {}
+        self._by_key: dict[_Key, dict[str, None]] = {}
+
+    def apply(self, changed: Mapping[str, Row | None], /) -> None:
+        for id, row in changed.items():
+            if (key := self._keys.pop(id, None)) is not None:
+                ids = self._by_key[key]
+                del ids[id]
+                if not ids:
+                    del self._by_key[key]
+            if row is not None and _may_merge(row):
+                self._keys[id] = key = _Key(list_common_fields(row), gist(load_json(row.content)))
+                self._by_key.setdefault(key, {})[id] = None
+
+    def list_groups(self, ids: Iterable[str]) -> list[list[str]]:
+        """The groups of several items that these belong to."""
+        keys = dict.fromkeys(key for id in ids if (key := self._keys.get(id)) is not None)
+        return [list(group) for key in keys if len(group := self._by_key[key]) > 1]
+
+
+def _may_merge(row: Row) -> bool:
+    """Whether an item is one that says something by itself, and was never merged against a caller's will."""
+    return is_item(row) and row.deleted_at is None and bool(row.content) and not was_restored(row, MERGE_JOB)
+
+
+def merge_in(handle: Handle, now: float) -> Flow[Mapping[str, int]]:
+    """Merge the items of a scope that changed with those that agree with them."""
+    replica, _ = yield from handle.replica()
+    changed: list[str] = replica.use_derived(_Changed, _Changed.take)
+    if not changed:
+        return {}
+    try:
+        groups = replica.use_derived(_Gists, lambda gists: gists.list_groups(changed))
+        merged = yield from merge_clusters(handle, _choose_clusters(replica, groups, now), MERGE_JOB, now)
+    except BaseException:
+        replica.use_derived(_Changed, lambda left: left.put_back(changed))
+        raise
+    return {"merged": merged}
+
+
+def merge_clusters(handle: Handle, clusters: Sequence[Sequence[Row]], job: str, now: float) -> Flow[int]:
+    """Merge the items of each cluster into its first one; one of which anything changed meanwhile is left as it is.
+
+    Returns:
+        How many items were taken away.
+    """
+    merged = 0
+    for begin in range(0, len(clusters), _CLUSTERS_A_RECORD):
+        part = clusters[begin : begin + _CLUSTERS_A_RECORD]
+        merged += yield from handle.commit(partial(_merge, handle, part, job, now), now)
+    return merged
+
+
+def _choose_clusters(replica: Replica[Any], groups: Sequence[Sequence[str]], now: float) -> list[list[Row]]:
+    """The items to merge, each time the one that survives first: the newest; a pinned one is merged into no other."""
+    clusters: list[list[Row]] = []
+    with replica.lock:
+        state = replica.state
+        for group in groups:
+            # Newest first, by when it was said and then by its place.
+            places = sorted((state.rows[id].created_at, state.items[id], id) for id in group if id in state.items)
+            left = [row for _, _, id in reversed(places) if (row := state.rows[id]).visible(now)]
+            while len(left) > 1:
+                survivor, *others = left
+                cluster = choose_cluster(survivor, [row for row in others if not row.pinned], _say_the_same)
+                clusters += [cluster] if len(cluster) > 1 else []
+                taken = {row.id for row in cluster}
+                left = [row for row in others if row.id not in taken]
+    return clusters
+
+
+def _merge(
+    handle: Handle, clusters: Sequence[Sequence[Row]], job: str, now: float, state: State
+) -> tuple[Sequence[Change], int]:
+    """The changes that merge those clusters of which nothing changed since they were chosen."""
+    assert handle.incarnation is not None  # it holds rows
+    life = handle.incarnation.chain
+    changes: list[Change] = []
+    merged = 0
+    for survivor, *others in clusters:
+        if any(state.rows.get(row.id) != row for row in (survivor, *others)):
+            continue  # left to the next pass
+        fetched = [_count_fetches(state, row) for row in others]
+        changes.append(ItemPut(merge_rows(survivor, fetched, path=handle.path, incarnation=life)))
+        for row in others:
+            changes += remove_softly(row, job, "merged", now, into=survivor.id)
+        merged += len(others)
+    return changes, merged
+
+
+def _count_fetches(state: State, row: Row) -> Row:
+    """The row with the fetches that are not written yet; those of a survivor are written with the merge."""
+    times, at = state.unwritten_touches.get(row.id, (0, 0.0))
+    return row._replace(access_count=row.access_count + times, last_accessed_at=at) if times else row
+
+
+def _say_the_same(row: Row, other: Row) -> bool:
+    return says_the_same(load_json(row.content), load_json(other.content))
+
+
+def _run(context: JobContext) -> Flow[JobReport]:
+    scopes = context.long_term(SEMANTIC)
+    return (yield from run_in_each(scopes, lambda handle: merge_in(handle, context.now)))
+
+
+MERGE_DUPLICATES = Job(MERGE_JOB, _run)
