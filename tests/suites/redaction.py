@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 
 import wmem
+from tests.external_types import SqliteNotes
+from tests.suites.embedders import Embedder, EmbedderSuite
 from wmem import Policy, Redaction, Scope
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
 from wmem.model.history import ORIGIN, Path
-from wmem.testing.suite import Call, FacetSuite, MemoryOpener
+from wmem.testing.suite import Call, MemoryOpener
 
 __all__ = ["RedactionSuite", "read_payloads"]
 
@@ -62,7 +64,7 @@ def fail(text: str) -> Iterable[wmem.Span]:
     raise RuntimeError(text)
 
 
-class RedactionSuite(FacetSuite):
+class RedactionSuite(EmbedderSuite):
     """What is redacted where, and what stays as it is."""
 
     # -- promotion
@@ -230,3 +232,114 @@ class RedactionSuite(FacetSuite):
         item = call(memory.scope("s").items.add, SAID, type="fact")
         kept = call(memory.scope("s").items.promote, item.id)
         assert (kept.content, kept.redaction_status) == (SAID, "none")
+
+    # -- what leaves a memory
+
+    def test_a_redacted_export_has_marks_and_a_plain_one_what_was_said(self, session: Scope, call: Call) -> None:
+        item = call(session.items.add, SAID, **FIELDS)
+        call(session.entries.set, "card", 4929123456789015, metadata={"m": MAIL})
+        call(session.messages.append, {"role": "user", "content": f"From now on always write to {MAIL}.", "id": "m"})
+        told, plain = call(session.export, redacted=True), call(session.export)
+        assert told["redacted"] is True
+        assert not any(value in json.dumps(told) for value in (MAIL, CARD, "4929123456789015"))
+        assert json.dumps(plain).count(MAIL) > 1
+        [memory] = told["memories"]
+        assert (memory["id"], memory["content"], memory["redaction_status"]) == (item.id, REDACTED, "partial")
+        assert [each["key"] for each in told["entries"]] == ["card"]
+        assert [each["standing"][0][1] for each in told["messages"]] == [
+            "From now on always write to [REDACTED_EMAIL]."
+        ]
+
+    def test_a_redacted_export_is_imported_with_its_ids(
+        self, memory: wmem.AgentMemory, session: Scope, call: Call
+    ) -> None:
+        item = call(session.items.add, SAID, **FIELDS)
+        call(session.messages.append, {"role": "user", "content": SAID, "id": "m"})
+        told = call(session.export, redacted=True)
+        other = memory.scope("other")
+        call(other.import_, told)
+        assert call(other.items.get, item.id).content == REDACTED
+        assert call(other.messages.get, "m").text == REDACTED
+        again = call(other.export, redacted=True)
+        assert {**again, "policy": None, "merged": None} == {**told, "policy": None, "merged": None}
+
+    def test_a_memory_whose_redaction_is_off_exports_nothing_as_redacted(
+        self, open_memory: MemoryOpener, call: Call
+    ) -> None:
+        scope = open_memory(redaction=Redaction.off()).scope("s")
+        call(scope.items.add, SAID)
+        with pytest.raises(wmem.InvalidInputError, match="redaction that is off"):
+            call(scope.export, redacted=True)
+
+    def test_summaries_are_redacted_and_keep_their_limit(
+        self, memory: wmem.AgentMemory, session: Scope, call: Call
+    ) -> None:
+        for text in (SAID, f"The dog is called Biscuit; ask {MAIL}.", "Nothing else was said."):
+            call(session.queue.memorize, text)
+            call(session.messages.append, {"role": "user", "content": text})
+        conversation = memory.types.session("session")["conversation"]
+        for made in (call(session.queue.summarize, "all", 60), call(conversation.summarize, 60)):
+            assert "[REDACTED_EMAIL]" in made.text
+            assert not any(value in made.text for value in (MAIL, CARD))
+            assert made.tokens == memory.counter(made.text) <= 60
+
+    def test_a_finder_of_standing_requests_gets_marks_and_its_clauses_say_what_was_said(
+        self, open_memory: MemoryOpener, call: Call
+    ) -> None:
+        seen: list[str] = []
+
+        def find(text: str) -> list[str]:
+            seen.append(text)
+            return [each for each in text.split(". ") if each.startswith("Always")]
+
+        policy = Policy.session(find_standing_requests=find)
+        scope = open_memory(policy=policy).scope("s")
+        said = f"Hi, I am {MAIL}. Always write to {MAIL} first. Then charge {CARD}"
+        call(scope.messages.append, {"role": "user", "content": said})
+        assert seen == [
+            "Hi, I am [REDACTED_EMAIL]. Always write to [REDACTED_EMAIL] first. Then charge [REDACTED_CARD]"
+        ]
+        [told] = call(scope.export)["messages"]
+        assert told["standing"] == [["custom", f"Always write to {MAIL} first"]]
+
+    def test_an_embedder_gets_marks_and_a_copy_shares_its_vector_with_the_original(
+        self, memory: wmem.AgentMemory, session: Scope, embedder: Embedder, call: Call
+    ) -> None:
+        item = call(session.items.add, SAID, type="fact")
+        call(session.messages.append, {"role": "user", "content": f"The other card is {CARD}."})
+        call(session.pack, f"Which card has {MAIL}?", budget=600)
+        call(session.items.promote, item.id)
+        call(memory.scope("other").pack, WHO, budget=600)
+        texts = embedder.pop_texts()
+        assert sorted(texts).count(REDACTED) == 1
+        assert "Which card has [REDACTED_EMAIL]?" in texts
+        assert not any(value in text for value in (MAIL, CARD) for text in texts)
+        call(memory.scope("other").dispose)
+        call(memory.maintain)
+        call(session.recall, WHO)
+        assert embedder.pop_texts() == [WHO]
+        expect_clean(memory, call)
+
+    def test_memory_types_of_others_get_marks(self, open_memory: MemoryOpener, call: Call) -> None:
+        seen: list[object] = []
+
+        class Spying(SqliteNotes):
+            blocks = False
+
+            def accepts(self, draft: wmem.ItemDraft, /) -> bool:
+                seen.append(draft)
+                return super().accepts(draft)
+
+            def remember(self, query: str, /, **options: Any) -> Any:
+                seen.append(query)
+                return super().remember(query, **options)
+
+        memory = open_memory(memory_types=[Spying()])
+        turn = memory.turn("s")
+        routed = call(turn.memorize, {"content": SAID, "type": "fact", "metadata": {"m": MAIL}, "tags": [CARD]})
+        found = call(turn.assemble_context, f"What of {MAIL}?", budget=600)
+        assert routed.stored["notes"].item.content == REDACTED
+        assert routed.stored["notes"].item.tags == ("[REDACTED_CARD]",)
+        assert len(seen) > 1
+        assert not any(value in str(each) for value in (MAIL, CARD) for each in seen)
+        assert REDACTED in found.context.note

@@ -108,9 +108,9 @@ class AsyncScope(ScopeProperties):
         """See `Scope.erase`."""
         return await self._drive(erase(self._handle, ids))
 
-    async def export(self) -> dict[str, Any]:
+    async def export(self, *, redacted: bool = False) -> dict[str, Any]:
         """See `Scope.export`."""
-        return await self._drive(self._handle.read(export_document(self._handle.path), local_only=True))
+        return await self._drive(self._handle.read(export_document(self._handle, redacted=redacted), local_only=True))
 
     async def import_(self, document: Mapping[str, Any]) -> int:
         """See `Scope.import_`."""

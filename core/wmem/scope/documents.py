@@ -4,15 +4,15 @@ Instants are UTC epoch seconds; ISO 8601 texts are read too.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeAlias
 
 from wmem.describe import describe
 from wmem.errors import CapacityError, CorruptionError, InvalidInputError, SerializationError
 from wmem.flow import Flow
 from wmem.model.change import Change, ItemPut, StepAdvanced
-from wmem.model.checks import check_id, check_key, check_tags, check_whole_number
+from wmem.model.checks import check_flag, check_id, check_key, check_tags, check_whole_number
 from wmem.model.history import Path
 from wmem.model.instants import to_epoch
 from wmem.model.item import MemoryItem, to_message
@@ -29,6 +29,7 @@ from wmem.scope.items.capacity import log_evictions, make_room
 from wmem.scope.items.flows import content_columns
 from wmem.scope.items.reads import to_current_item
 from wmem.scope.messages.flows import to_row
+from wmem.scope.redaction import redact_row
 from wmem.state import State
 
 _FORMAT, _VERSION = "wmem-scope", 1
@@ -64,18 +65,33 @@ _ROW_ONLY_FIELDS = ("updated_at", "access_count")  # fields of a message's row t
 _NOT_OF_MESSAGE = (*_ROW_ONLY_FIELDS, "standing", "withdrawn_at")
 
 
-def export_document(path: Path) -> Read[dict[str, Any]]:
-    """Everything a scope holds as plain JSON, including the expired and soft-deleted."""
-    return lambda states, now: _export_state(states[0], path, now)
+def export_document(handle: Handle, *, redacted: bool) -> Read[dict[str, Any]]:
+    """Everything a scope holds as plain JSON, including the expired and soft-deleted.
+
+    Raises:
+        InvalidInputError: It is to be redacted, and the memory was opened with a redaction that is off.
+    """
+    redact = _find_redaction(handle) if check_flag(redacted, "redacted") else None
+    return lambda states, now: _export_state(states[0], handle.path, now, redact)
 
 
-def _export_state(state: State, path: Path, now: float) -> dict[str, Any]:
+_RedactRow: TypeAlias = Callable[[Row], Row]
+
+
+def _find_redaction(handle: Handle) -> _RedactRow:
+    redaction, counter = handle.settings.redaction, handle.settings.counter()
+    if redaction is None or not redaction.active:
+        raise InvalidInputError("this memory was opened with a redaction that is off: open it with another one")
+    return lambda row: redact_row(redaction, row, counter)[0]
+
+
+def _export_state(state: State, path: Path, now: float, redact: _RedactRow | None) -> dict[str, Any]:
     told: dict[str, list[dict[str, Any]]] = {"entries": [], "memories": [], "messages": []}
     for row in state.rows.values():
         facet = "entries" if row.key is not None else "memories" if row.role is None else "messages"
-        told[facet].append(_row_to_json(state, row, now))
+        told[facet].append(_row_to_json(state, row if redact is None else redact(row), now))
     head = {"format": _FORMAT, "version": _VERSION, "step": state.step, "count": len(told["memories"])}
-    return {**head, **told, **export_history(state, path)}
+    return {**head, **({} if redact is None else {"redacted": True}), **told, **export_history(state, path)}
 
 
 def _row_to_json(state: State, row: Row, now: float) -> dict[str, Any]:

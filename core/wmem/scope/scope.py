@@ -179,13 +179,20 @@ class Scope(ScopeProperties):
         """
         return self._drive(erase(self._handle, ids))
 
-    def export(self) -> dict[str, Any]:
+    def export(self, *, redacted: bool = False) -> dict[str, Any]:
         """Everything the scope holds as plain JSON, including the expired and soft-deleted; for `import_`.
 
         Its policy, the ids of what was erased, which merges it has had, why items were evicted, expired or
         promoted, and which turns ended last are in it too. Its children are not.
+
+        Args:
+            redacted: For others' eyes: the memory's redaction goes over all texts and values; ids, keys and names of
+                scopes stay. Else it is verbatim.
+
+        Raises:
+            InvalidInputError: It is to be redacted, and the memory was opened with `Redaction.off`.
         """
-        return self._drive(self._handle.read(export_document(self._handle.path), local_only=True))
+        return self._drive(self._handle.read(export_document(self._handle, redacted=redacted), local_only=True))
 
     def import_(self, document: Mapping[str, Any]) -> int:
         """Store a document made by `export`, here or elsewhere, all or nothing.

@@ -9,6 +9,7 @@ from wmem.model.standing import FindStandingRequests, StandingRequest
 from wmem.pack.render import is_note
 from wmem.rules.standing import find_standing_requests
 from wmem.scope.handle import Handle
+from wmem.scope.redaction import redact_text, restore_quote
 
 CUSTOM_RULE = "custom"
 """The rule of a clause that a function of the user's gave as plain text."""
@@ -28,9 +29,17 @@ def find_requests(message: Message, text: str, handle: Handle) -> tuple[Standing
 
 
 def _call(find: FindStandingRequests, text: str, handle: Handle) -> tuple[StandingRequest, ...]:
-    """The requests that a user's function finds; the table's if it fails, for a message is marked only once."""
+    """The requests that a user's function finds; the table's if it fails, for a message is marked only once.
+
+    The function gets the redacted text; what it finds is told in the words of the message.
+    """
+    redaction = handle.settings.redaction
+    clean = redact_text(redaction, text)
     try:
-        return _check_requests(find(text))
+        requests = _check_requests(find(clean))
+        if redaction is None or clean == text:
+            return requests
+        return tuple(each._replace(text=restore_quote(redaction, text, clean, each.text)) for each in requests)
     except Exception as exc:  # noqa: BLE001  # a user's function: the message is stored, whatever it raises
         told = "find_standing_requests failed for a message of scope %s; wmem's own table decides"
         log_callback_failure(_log, told, handle.id, exc=exc)

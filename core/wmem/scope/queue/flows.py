@@ -23,6 +23,7 @@ from wmem.scope.handle import Handle, Read
 from wmem.scope.items.capacity import choose_evictions, log_evictions, size_of, store_item, to_changes
 from wmem.scope.items.filters import ItemFilter
 from wmem.scope.items.lifetime import hide_item
+from wmem.scope.redaction import redact_text
 from wmem.state import Decision, State
 
 ForgetMode: TypeAlias = Literal["soft", "hard"]
@@ -82,7 +83,7 @@ def summarize(handle: Handle, span: SummarySpan, token_limit: int, ids: Collecti
     if span not in ("all", "recent"):
         raise InvalidInputError(f"span must be 'all' or 'recent', got {describe(span)}")
     check_count(token_limit, "token_limit", 1)
-    counter = handle.settings.counter()
+    counter, redaction = handle.settings.counter(), handle.settings.redaction
 
     def read(states: Sequence[State], now: float) -> Summary:
         policy, state = handle.policy, states[0]
@@ -94,7 +95,7 @@ def summarize(handle: Handle, span: SummarySpan, token_limit: int, ids: Collecti
             if (ids is None or row.id in ids) and (span == "all" or is_recent(row, policy, step=state.step))
         ]
         made = extract(
-            [WeightedText(load_json(row.content), scores[row.id]) for row in told],
+            [WeightedText(redact_text(redaction, load_json(row.content)), scores[row.id]) for row in told],
             token_limit,
             counter,
             handle.engine.analyzer,
