@@ -1,7 +1,7 @@
 """Suite of redaction in its places: sessions hold what was said, and what is kept long has marks instead."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -15,6 +15,7 @@ from wmem import Policy, Redaction, Scope
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
 from wmem.model.history import ORIGIN, Path
+from wmem.scope.summaries.flows import summarize_texts
 from wmem.testing.suite import Call, MemoryOpener
 
 __all__ = ["RedactionSuite", "read_payloads"]
@@ -282,6 +283,19 @@ class RedactionSuite(EmbedderSuite):
             assert "[REDACTED_EMAIL]" in made.text
             assert not any(value in made.text for value in (MAIL, CARD))
             assert made.tokens == memory.counter(made.text) <= 60
+
+    def test_a_summarizer_gets_marks_and_so_has_its_summary(self, open_memory: MemoryOpener, call: Call) -> None:
+        seen: list[str] = []
+
+        def summarize(texts: Sequence[str], _: int) -> str:
+            seen.extend(texts)
+            return texts[0][:40]
+
+        scope = open_memory(summarizer=summarize).scope("s")
+        made = call(scope._drive, summarize_texts(scope._handle, [SAID, "more"], 60))  # no verb has it alone
+        assert (seen, made.by_model) == ([REDACTED, "more"], True)
+        plain = call(open_memory().scope("t")._drive, summarize_texts(scope._handle, [SAID], 60))  # as above
+        assert MAIL not in made.text + plain.text
 
     def test_a_finder_of_standing_requests_gets_marks_and_its_clauses_say_what_was_said(
         self, open_memory: MemoryOpener, call: Call

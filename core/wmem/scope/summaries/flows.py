@@ -12,6 +12,7 @@ from wmem.model.checks import check_count
 from wmem.model.sendable import to_sendable
 from wmem.rules.summary_answer import check_answer
 from wmem.scope.handle import Handle
+from wmem.scope.redaction import redact_text
 from wmem.scope.summaries.port import GuardedSummarizer
 from wmem.tokens.counter import Counter
 
@@ -38,7 +39,7 @@ class SummaryText(NamedTuple):
 def summarize_texts(
     handle: Handle, texts: Sequence[str], max_tokens: int, *, ignore_pause: bool = False
 ) -> Flow[SummaryText]:
-    """Summarize texts, the oldest first.
+    """Summarize texts, redacted, the oldest first.
 
     Without a summarizer, or if it fails, the summary is extractive. It never raises for what a summarizer does.
 
@@ -48,7 +49,8 @@ def summarize_texts(
     """
     check_count(max_tokens, "max_tokens", 1)
     counter = handle.settings.counter()
-    clean = [text for text in map(to_sendable, texts) if text.strip()]
+    redaction = handle.settings.redaction
+    clean = [text for each in texts if (text := to_sendable(redact_text(redaction, each))).strip()]
     limit = min(max_tokens, sum(map(counter, clean)))
     summarizer, warning = handle.settings.summarizer, ""
     if summarizer is not None and clean:
