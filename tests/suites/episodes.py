@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import wmem
-from wmem import ItemDraft, NotFoundError, Policy
+from wmem import EpisodicSettings, ItemDraft, NotFoundError, Policy
 from wmem.testing.suite import Call, Clock, FacetSuite, MemoryOpener
 from wmem.types import EpisodicMemory
 
@@ -33,6 +33,11 @@ def said(role: str, text: str, **fields: Any) -> dict[str, Any]:
 
 def summaries(call: Call, scope: Any) -> list[Any]:
     return [item for item in call(scope.items.all) if item.type == "summary"]
+
+
+def add_event(call: Call, clock: Clock, memory: Any, at: int) -> Any:
+    clock.advance(60)
+    return call(memory.types["episodic"].memorize, ItemDraft(f"event {at}", fields={"importance": (at % 10) / 10})).item
 
 
 class EpisodesSuite(FacetSuite):
@@ -199,3 +204,112 @@ class EpisodesSuite(FacetSuite):
         for verb in (episodic.transcript, episodic.close_episode):
             with pytest.raises(NotFoundError, match="none-such"):
                 call(verb, "none-such")
+
+    # -- a sample of a long log
+
+    def test_of_a_log_above_its_bound_a_sample_stays_that_can_be_brought_back(
+        self, open_memory: MemoryOpener, call: Call, clock: Clock
+    ) -> None:
+        memory = open_memory(memory_types=[EpisodicSettings(max_items=40, keep_items=5)])
+        items = [add_event(call, clock, memory, at) for at in range(60)]
+        report = call(memory.maintain, ["thin-episodic"]).jobs["thin-episodic"]
+        assert (report.changed, report.detail["thinned"], report.detail.get("target_missed")) == (22, 22, None)
+        left = [item.id for item in call(memory.episodic.items.all)]
+        assert len(left) == 38
+        assert [item.id for item in items[-5:]] == left[-5:]
+        gone = call(memory.episodic.items.forgotten)
+        assert len(gone) == 22
+        assert all(item.removal.job == "thin-episodic" for item in gone)
+        decisions = [each for each in call(memory.episodic.queue.decisions) if each.kind == "thinned"]
+        assert {each.id for each in decisions} == {item.id for item in gone}
+        assert call(memory.maintain).jobs["thin-episodic"].changed == 0
+        back = call(memory.episodic.items.undelete, gone[0].id)
+        for at in range(60, 100):
+            add_event(call, clock, memory, at)
+        call(memory.maintain)
+        assert call(memory.episodic.items.exists, back.id)
+
+    def test_the_same_log_is_thinned_alike_at_once_or_bit_by_bit_by_any_process(
+        self, open_memory: MemoryOpener, call: Call, clock: Clock
+    ) -> None:
+        settings = [EpisodicSettings(max_items=20, keep_items=0)]
+        memory, other = (open_memory(name, memory_types=settings) for name in ("one", "two"))
+        for at in range(60):
+            for each in (memory, other):
+                id = f"item-{at}"
+                call(each.episodic.items.add, f"event {at}", id=id, importance=(at % 10) / 10, type="observation")
+            clock.advance(60)
+            if at in (25, 40):
+                call(memory.maintain, ["thin-episodic"])
+        there = open_memory.in_other_process("two", memory_types=settings)
+        done = call.run_concurrently([lambda: other.maintain(["thin-episodic"]), there.maintain])
+        assert sum(each.jobs["thin-episodic"].changed for each in done) == 41
+        call(memory.maintain, ["thin-episodic"])
+        assert [item.id for item in call(memory.episodic.items.all)] == [
+            item.id for item in call(other.episodic.items.all)
+        ]
+
+    def test_what_is_pinned_linked_or_pointed_at_stays(
+        self, open_memory: MemoryOpener, call: Call, clock: Clock
+    ) -> None:
+        memory = open_memory(memory_types=[EpisodicSettings(max_items=1, keep_items=0)])
+        episodic = memory.types["episodic"]
+        pinned, linked, linking, part, shown, free = (add_event(call, clock, memory, at).id for at in range(6))
+        call(memory.episodic.items.update, pinned, pinned=True)
+        call(episodic.link, linking, linked, "caused")
+        call(memory.episodic.items.add, "chunk", parent_id=part, relations=[{"type": "x", "target_id": "elsewhere"}])
+        call(memory.semantic.items.add, "a skill", type="skill", metadata={"example": shown})
+        report = call(memory.maintain, ["thin-episodic"]).jobs["thin-episodic"]
+        assert report.detail == {"thinned": 1, "tokens": 4, "target_missed": 1}
+        assert [item.id for item in call(memory.episodic.items.forgotten)] == [free]
+        again = call(memory.maintain, ["thin-episodic"]).jobs["thin-episodic"]
+        assert (again.changed, again.detail) == (0, {"target_missed": 1})
+
+    def test_b36_a_bound_that_cannot_be_reached_wipes_nothing_that_is_to_stay_and_is_reported(
+        self, open_memory: MemoryOpener, call: Call, clock: Clock
+    ) -> None:
+        memory = open_memory(memory_types=[EpisodicSettings(max_log_tokens=10, keep_items=30)])
+        items = [add_event(call, clock, memory, at) for at in range(300)]
+        report = call(memory.maintain).jobs["thin-episodic"]
+        assert (report.changed, report.detail["target_missed"]) == (270, 1)
+        left = [item for item in call(memory.episodic.items.all) if item.type != "summary"]
+        assert [item.id for item in left] == [item.id for item in items[-30:]]
+        # What is gone is told, and can be brought back.
+        assert summaries(call, memory.episodic)
+        assert len(call(memory.episodic.items.forgotten)) == 270
+
+    def test_what_a_summary_tells_goes_first_and_is_then_found_by_it(
+        self, open_memory: MemoryOpener, call: Call, clock: Clock
+    ) -> None:
+        memory = open_memory(memory_types=[EpisodicSettings(max_items=20, keep_items=4)])
+        episodic = memory.types["episodic"]
+        for topic in TOPICS[:6]:
+            call(episodic.memorize, tell(topic))
+        clock.advance(5 * HOUR)
+        call(memory.maintain)
+        [summary] = summaries(call, memory.episodic)
+        for at in range(15):
+            add_event(call, clock, memory, at)
+        report = call(memory.maintain).jobs["thin-episodic"]
+        gone = call(memory.episodic.items.forgotten)
+        assert report.changed == len(gone) == 3
+        assert {item.removal.into for item in gone} == {summary.id}
+        [first, *_] = call(episodic.episodes)
+        assert (len(first.item_ids), first.summary_id) == (3, summary.id)
+        assert set(call(episodic.transcript, first.id).missing) == {item.id for item in gone}
+        assert call(memory.maintain).jobs["close-episodes"].changed == 0
+
+    def test_what_was_thinned_is_not_promoted_a_second_time(
+        self, open_memory: MemoryOpener, call: Call, clock: Clock
+    ) -> None:
+        memory = open_memory(memory_types=[EpisodicSettings(max_items=2, keep_items=0)])
+        session = memory.scope("s")
+        ids = [call(session.items.add, f"event {at}", ttl_s=None).id for at in range(6)]
+        for id in ids:
+            call(session.items.promote, id)
+        call(memory.maintain)
+        assert len(call(memory.episodic.items.all)) == 1
+        for id in ids:
+            call(session.items.promote, id)
+        assert len(call(memory.episodic.items.all)) == 1
+        assert len(call(memory.episodic.items.forgotten)) == 5

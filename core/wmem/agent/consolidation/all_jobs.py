@@ -3,9 +3,11 @@
 from wmem.agent.consolidation.close_episodes import close_episodes
 from wmem.agent.consolidation.jobs import Job
 from wmem.agent.consolidation.merge_duplicates import MERGE_DUPLICATES
+from wmem.agent.consolidation.thin_episodic import THIN_EPISODIC, thin_episodic
 
 JOBS: tuple[Job, ...] = (
     Job("close-episodes", close_episodes),
     MERGE_DUPLICATES,
+    Job(THIN_EPISODIC, thin_episodic),
 )
 """Summaries come first, then what merges and marks, then what takes away, and at last what ends it for good."""
