@@ -17,13 +17,13 @@ OLD_WORDS = {
 """No part of any name."""
 OLD_FILES = {
     *("account", "calibrate", "candidates", "choose", "columns", "crypto", "cut", "dense", "digest", "embedding"),
-    *("entry_room", "forms", "front", "gate", "gating", "informative", "languages", "matches", "meaning"),
+    *("entry_room", "forms", "front", "gating", "informative", "languages", "matches", "meaning"),
     *("outcomes", "replies", "reports", "room", "rotation", "scoring", "shown", "shown_rich", "sparse", "stem"),
     *("terms", "text_of", "tries", "turns", "waiting"),
 }
 """No module's name: what they hold has the field's word now."""
 OLD_NAMES = {
-    *("bare", "behind", "beside", "Bulk", "choose", "Colours", "digest", "first_time", "front", "gate", "Hits"),
+    *("bare", "behind", "beside", "Bulk", "choose", "Colours", "digest", "first_time", "front", "Hits"),
     *("landed", "let_go", "life", "Lines", "Maintained", "meaning", "OtherLife", "passed", "Place", "Recall"),
     *("settle", "shown", "standing", "text_of", "Turns", "Use", "waiting"),
 }

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         InvalidInputError,
         MissingExtraError,
         NotFoundError,
+        RejectedError,
         SerializationError,
         StoreError,
         TurnBudgetError,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from wmem.model.features import Features
     from wmem.model.filters import Filters
     from wmem.model.fingerprint import agent_fingerprint
+    from wmem.model.gate import Gate, Rejected, Route
     from wmem.model.item import MemoryItem
     from wmem.model.message import Message
     from wmem.model.part import Native, Part, ToolCall
@@ -120,6 +122,7 @@ __all__ = [
     "Features",
     "Filters",
     "Forgotten",
+    "Gate",
     "GoalProgress",
     "InvalidInputError",
     "ItemDraft",
@@ -143,8 +146,11 @@ __all__ = [
     "RecallUse",
     "Redacted",
     "Redaction",
+    "Rejected",
+    "RejectedError",
     "Remembered",
     "Replay",
+    "Route",
     "Routed",
     "Scope",
     "ScopeStats",
@@ -202,6 +208,7 @@ _HOMES = {
     "wmem.model.filters": ("Filters",),
     "wmem.model.features": ("Features",),
     "wmem.model.fingerprint": ("agent_fingerprint",),
+    "wmem.model.gate": ("Gate", "Rejected", "Route"),
     "wmem.model.item": ("MemoryItem",),
     "wmem.model.message": ("Message", "Native", "Part", "ToolCall"),
     "wmem.model.results": (

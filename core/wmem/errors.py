@@ -11,6 +11,7 @@ means the same it is a base, too, so ``except ValueError`` keeps working::
     ├── NotFoundError (KeyError)          no such item
     │   └── ExpiredError                  it was there and has expired
     ├── AlreadyPromotedError              promoted before, and `if_promoted="error"`
+    ├── RejectedError                     not important or new enough for the memory it was to go to
     ├── CapacityError                     full, and nothing may be evicted
     ├── FeatureNotEnabledError            not among the features that the memory was opened with
     ├── DisposedError                     the scope was disposed: ask its parent for a new one
@@ -35,6 +36,7 @@ __all__ = [
     "InvalidInputError",
     "MissingExtraError",
     "NotFoundError",
+    "RejectedError",
     "SerializationError",
     "StoreError",
     "StoreFullError",
@@ -81,6 +83,10 @@ class ExpiredError(NotFoundError):
 
 class AlreadyPromotedError(WmemError):
     """The item is in long-term memory already and ``if_promoted="error"`` was asked for."""
+
+
+class RejectedError(WmemError):
+    """An item is not important or new enough for the memory that it was to be promoted to; it stays where it is."""
 
 
 class CapacityError(WmemError):

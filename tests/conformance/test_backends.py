@@ -24,6 +24,7 @@ from tests.suites.features import FeaturesSuite
 from tests.suites.fetches import FetchesSuite
 from tests.suites.flight import FlightSuite
 from tests.suites.foreign_forms import ForeignFormsSuite
+from tests.suites.gate import GateSuite
 from tests.suites.hybrid import HybridSuite
 from tests.suites.identity import IdentitySuite
 from tests.suites.indexes import IndexesSuite
@@ -224,6 +225,9 @@ class TestScopes(Everywhere, ScopesSuite): ...
 
 
 class TestSearch(Everywhere, SearchSuite): ...
+
+
+class TestGate(Everywhere, GateSuite): ...
 
 
 class TestSummaries(Everywhere, SummariesSuite): ...

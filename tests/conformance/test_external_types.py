@@ -23,7 +23,8 @@ ASYNC = async_ports(MemoryJournal(len))  # type: ignore[arg-type]  # no journal 
 
 
 def flows(memory_type: AnyMemoryType) -> ExternalFlows:
-    return ExternalFlows(ExternalType(memory_type), "agent", ("s",))
+    handle = wmem.open("memory://", agent_id="agent").scope("s")._handle
+    return ExternalFlows(ExternalType(memory_type), handle)
 
 
 class Replies:

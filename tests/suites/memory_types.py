@@ -82,9 +82,10 @@ class MemoryTypesSuite(FacetSuite):
         weak = ItemDraft("x", fields={"importance": 0.4})
         assert (strict.types["episodic"].accepts(weak), other.types["episodic"].accepts(weak)) == (False, True)
         assert (strict.types["episodic"].pool, other.types["episodic"].pool) == (3, 20)
-        # Accepting is about what is routed: what is put here by name is stored.
-        assert call(strict.types["episodic"].memorize, weak).item.content == "x"
-        assert call(strict.episodic.stats).active_count == 1
+        refused = call(strict.types["episodic"].memorize, weak)
+        assert refused.rejected == ("importance", 0.4, 0.5)
+        assert call(strict.episodic.stats).active_count == 0
+        assert call(other.types["episodic"].memorize, weak).rejected is None
 
     @pytest.mark.parametrize(
         "memory_types",

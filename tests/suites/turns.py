@@ -9,7 +9,7 @@ import pytest
 import wmem
 from wmem import DisposedError, Filters, InvalidInputError, ItemDraft, Message, TurnBudget, TurnBudgetError
 from wmem.testing.suite import Call, Clock, FacetSuite, MemoryOpener
-from wmem.types import MemorizeTraced
+from wmem.types import MemorizeTraced, RouteTraced
 
 __all__ = ["TurnSuite"]
 
@@ -602,7 +602,10 @@ class TurnSuite(FacetSuite):
         item = call(memory.memorize, {"content": "the cat sleeps", "type": "thought"}).item
         call(memory.close)
         again = open_memory()
-        assert call(again.trace, item.turn_id or "").events == (MemorizeTraced(item.id, "working"),)
+        assert call(again.trace, item.turn_id or "").events == (
+            MemorizeTraced(item.id, "working"),
+            RouteTraced(item.id, "working", "reasoning"),
+        )
         assert call(again.commit).step == 1
 
     def test_a_memory_of_fewer_features_has_turns_of_its_sessions_alone(

@@ -18,6 +18,7 @@ from wmem.flow import Flow, arun
 from wmem.model.context import Context
 from wmem.model.features import Features
 from wmem.model.filters import Filters
+from wmem.model.gate import Gate
 from wmem.model.history import Cursor, Path
 from wmem.model.results import Erased
 from wmem.model.trace import TurnTrace
@@ -182,6 +183,7 @@ async def aopen(
     features: Features | None = None,
     summarizer: Summarizer | SummarizerFunction | None = None,
     redaction: Redaction | None = None,
+    gate: Gate | None = None,
 ) -> AsyncAgentMemory:
     """Open an agent's memory for coroutines; see `open`."""
     options = OpenOptions(
@@ -199,6 +201,7 @@ async def aopen(
         features,
         summarizer,
         redaction,
+        gate,
     )
     core = await aopen_core(url, agent_id, options)
     if not create and not await arun(core.exists(), core.ports.aio):

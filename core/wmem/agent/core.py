@@ -35,6 +35,7 @@ from wmem.model.checks import check_count, check_flag, check_path, check_seconds
 from wmem.model.context import Context
 from wmem.model.features import Features, check_long_term
 from wmem.model.filters import NO_FILTERS, Filters
+from wmem.model.gate import Gate, Gates
 from wmem.model.history import ORIGIN, Cursor, Path, is_cache, is_index, is_reserved
 from wmem.model.results import Erased
 from wmem.model.sendable import to_sendable
@@ -394,6 +395,7 @@ class OpenOptions(NamedTuple):
     features: Features | None = None
     summarizer: Summarizer | SummarizerFunction | None = None
     redaction: Redaction | None = None
+    gate: Gate | None = None
 
 
 class _CheckedCounter:
@@ -447,6 +449,8 @@ def open_core(url: str, agent_id: str, options: OpenOptions, *, is_async: bool =
     if options.redaction is not None and not isinstance(options.redaction, Redaction):
         msg = f"redaction must be a wmem.Redaction, as Redaction.strict(), not {describe(options.redaction)}"
         raise InvalidInputError(msg)
+    if options.gate is not None and not isinstance(options.gate, Gate):
+        raise InvalidInputError(f"gate must be a wmem.Gate, not {describe(options.gate)}")
     for name, given in (("counter", counter), ("clock", clock)):
         if given is not None and not callable(given):
             raise InvalidInputError(f"{name} must be callable, not {type(given).__name__!r}")
@@ -477,6 +481,7 @@ def open_core(url: str, agent_id: str, options: OpenOptions, *, is_async: bool =
         summarizer=summarizer,
         features=options.features or Features.all(),
         redaction=options.redaction or Redaction(),
+        gates=Gates(options.gate or Gate(), turns.types.list_minima()),
     )
     needed = {
         "password": HIDDEN in store.url,
@@ -490,6 +495,7 @@ def open_core(url: str, agent_id: str, options: OpenOptions, *, is_async: bool =
         "media_tokens": media_tokens is not None,
         "features": settings.features != Features.all(),
         "redaction": settings.redaction != Redaction(),
+        "gate": settings.gates.gate != Gate(),
         "memory_types": turns.types.is_configured,
         "default_filters": options.default_filters is not None,
         "enable_tool_tracking": not turns.enable_tool_tracking,

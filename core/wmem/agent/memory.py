@@ -17,6 +17,7 @@ from wmem.flow import Flow, run
 from wmem.model.context import Context
 from wmem.model.features import Features
 from wmem.model.filters import Filters
+from wmem.model.gate import Gate
 from wmem.model.history import Cursor, Path
 from wmem.model.results import Erased
 from wmem.model.trace import TurnTrace
@@ -293,6 +294,7 @@ def open(
     features: Features | None = None,
     summarizer: Summarizer | SummarizerFunction | None = None,
     redaction: Redaction | None = None,
+    gate: Gate | None = None,
 ) -> AgentMemory:
     """Open an agent's memory.
 
@@ -333,6 +335,8 @@ def open(
             to an embedder or to memory types of others, or out by ``export(redacted=True)``: by default all kinds of
             `Redaction`. Sessions hold what was said, verbatim, unless it is `Redaction.strict`. `Redaction.off`
             redacts nothing. Names are not redacted: of agents, scopes, keys, tools, and ids.
+        gate: What an item must have to enter a memory type, and rules that say which; by default each takes what its
+            type and kind say. It belongs to this memory and is not stored.
 
     Raises:
         InvalidInputError: An unknown URL, an id that is blank or holds control characters,
@@ -356,6 +360,7 @@ def open(
         features,
         summarizer,
         redaction,
+        gate,
     )
     core = open_core(url, agent_id, options)
     if not create and not run(core.exists(), core.ports.sync):

@@ -203,6 +203,7 @@ def _differ(core: AgentCore, other: AgentCore) -> bool:
         or ours.policy != theirs.policy
         or ours.features != theirs.features
         or ours.redaction != theirs.redaction
+        or ours.gates.gate != theirs.gates.gate
         or ("counter" in core.needs and ours.counter().name != theirs.counter().name)
         or ("memory_types" in core.needs and core.types is not other.types)
         or core.turn_options[1:] != other.turn_options[1:]
@@ -227,7 +228,7 @@ def check_needs(url: str, agent_id: str, needs: Sequence[str]) -> None:
 
 
 _DISPENSABLE = frozenset(
-    {"policy", "counter", "clock", "media_tokens", "memory_types", "default_filters", "enable_tool_tracking"}
+    {"policy", "counter", "clock", "media_tokens", "memory_types", "default_filters", "enable_tool_tracking", "gate"}
 )
 """What a copy is opened without, for what is stored is reached all the same."""
 _ADVICE = "wmem.register('name', lambda: wmem.open(…)) in each process and make it with store='name'"

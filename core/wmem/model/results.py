@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal, NamedTuple, Self, TypeAlias, overload
 
+from wmem.model.gate import NO_COUNTS, Rejected
 from wmem.model.history import Path
 from wmem.model.item import MemoryItem
 
@@ -170,6 +171,9 @@ class Memorized(NamedTuple):
         evicted: Items evicted for it, first to last; softly deleted ones included.
         items: Number of visible items now.
         tokens: Total tokens of these.
+        rejected: Why the memory type did not take it; then it is stored nowhere, and `item` and `position` are what
+            they would be.
+        redactions: How many texts of each kind were redacted in it.
     """
 
     item: MemoryItem
@@ -177,6 +181,8 @@ class Memorized(NamedTuple):
     evicted: tuple[MemoryItem, ...]
     items: int
     tokens: int
+    rejected: Rejected | None = None
+    redactions: Mapping[str, int] = NO_COUNTS
 
 
 class Remembered(NamedTuple):

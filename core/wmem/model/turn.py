@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import NamedTuple
 
 from wmem.model.checks import check_count, check_seconds
+from wmem.model.gate import NO_COUNTS, Rejected
 from wmem.model.item import MemoryItem
 from wmem.model.results import Memorized
 
@@ -59,17 +61,38 @@ class Routed(NamedTuple):
     """Result of memorizing an item in a turn.
 
     Attributes:
-        item: As it is stored, in the first of the memory types that hold it.
+        item: As it is stored, in the first of the memory types that hold it; None if none took it.
         stored: What each of these says, by its name.
+        rejected: Why the others that it was routed to did not take it, by their names.
+        routes: The name of the rule by which it went to each memory type, taken or not. Of the built-in table:
+            ``reasoning``, ``message``, ``experience``, ``knowledge-type``, ``knowledge-kind``; ``own-type`` for a
+            type of one's own that accepts it, ``fallback`` where none does, ``named`` for one that was asked for;
+            else that of a `Route`.
+        redactions: How many texts of each kind were redacted in it.
+        evicted: What was evicted for it, of all the memory types that hold it.
     """
 
-    item: MemoryItem
+    item: MemoryItem | None
     stored: Mapping[str, Memorized]
+    rejected: Mapping[str, Rejected] = MappingProxyType({})
+    routes: Mapping[str, str] = MappingProxyType({})
+    redactions: Mapping[str, int] = NO_COUNTS
+    evicted: tuple[MemoryItem, ...] = ()
 
-    @property
-    def evictions(self) -> tuple[MemoryItem, ...]:
-        """What was evicted for it, of all the memory types that hold it."""
-        return tuple(item for each in self.stored.values() for item in each.evicted)
+    def explain(self) -> str:
+        """What became of the item, in words: a line for each memory type that it was routed to."""
+        lines = []
+        for store, rule in self.routes.items():
+            if (fault := self.rejected.get(store)) is None:
+                gone = len(self.stored[store].evicted)
+                lines.append(f"{store}: stored (rule {rule}{f', {gone} evicted' if gone else ''})")
+            else:
+                bound = "at most" if fault.reason == "size" else "at least"
+                told = f"{fault.reason} {fault.value:.4g}, {bound} {fault.minimum:.4g} is asked for"
+                lines.append(f"{store}: not stored, {told} (rule {rule})")
+        if self.redactions:
+            lines.append("redacted: " + ", ".join(f"{count} {kind}" for kind, count in self.redactions.items()))
+        return "\n".join(lines)
 
 
 class TurnWrite(NamedTuple):
@@ -118,6 +141,9 @@ class Committed(NamedTuple):
         stores: How many items it wrote to each memory type.
         exports: What it hands on.
         budget: What it took.
+        rejected: How many items each memory type did not take.
+        redactions: How many texts of each kind were redacted.
+        evicted: How many items were evicted for what it wrote.
     """
 
     turn_id: str
@@ -126,3 +152,6 @@ class Committed(NamedTuple):
     stores: Mapping[str, int]
     exports: TurnExports
     budget: BudgetStatus
+    rejected: Mapping[str, int] = NO_COUNTS
+    redactions: Mapping[str, int] = NO_COUNTS
+    evicted: int = 0

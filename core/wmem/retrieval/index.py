@@ -19,6 +19,7 @@ from wmem.retrieval.postings import Postings, TermStatistics
 _LANGUAGES = tuple(STOP_WORDS)
 _ENGLISH = _LANGUAGES.index("english")
 _MIN_LANGUAGE_SHARE = 8  # a second language is looked at where it has an eighth of the newest texts
+_MAX_NEAR_TERMS = 8  # by which texts are found that may say the same: in a large scope others are in too many
 _MAX_UNKNOWN = 8  # more words that no text has make no floor higher
 _LANGUAGE_SAMPLE = 256  # how many of the newest texts decide the language of a short query
 
@@ -110,6 +111,14 @@ class Index:
     def search(self, query: str, limit: int) -> list[tuple[str, float]]:
         """The ids of texts that share terms with the query and their scores, best first, at most `limit`."""
         return self.scorer(query).hits(limit)
+
+    def find_near(self, text: str, limit: int) -> list[str]:
+        """The ids of texts that share the rarest terms of a text, those that share most of them first."""
+        held = self._postings
+        terms = [term for term in self._analyze_query(text).terms if held.find_term(term) is not None]
+        rarest = sorted(dict.fromkeys(terms), key=self._document_frequency)[:_MAX_NEAR_TERMS]
+        scorer = QueryScorer(held, rarest)
+        return scorer.ids(scorer.top(limit)[0])
 
     def match_words(self, query: str, share_of_best: float) -> WordMatches:
         """All that `search` would find, with what each text has of the query.

@@ -138,6 +138,11 @@ def search(replicas: Sequence[Replica[Any]], query: Query) -> Iterator[Hit]:
     return iter(mark_updates(hits, names, replicas, query, partial(_accept_rows, query)))
 
 
+def find_near(replica: Replica[Any], text: str, limit: int) -> list[str]:
+    """The ids of texts of a scope that may say the same as a text; see `Index.find_near`."""
+    return replica.use_derived(RecallIndex, lambda memory: memory.index.find_near(text, limit), replica.analyzer)
+
+
 def match_words(replica: Replica[Any], text: str, share_of_best: float) -> WordMatches:
     """All of a scope that shares a word with a text, by BM25 alone; see `Index.match_words`."""
     return replica.use_derived(

@@ -28,6 +28,7 @@ from wmem.log import find_logger
 from wmem.model.change import Change, ItemPut, PolicyChanged, ScopeDisposed, ScopeOpened, StepAdvanced
 from wmem.model.checks import check_flag, check_new_names
 from wmem.model.features import Features
+from wmem.model.gate import Gates
 from wmem.model.history import RESERVED_PREFIX, Incarnation, Path, is_cache, is_reserved, is_trace, to_scope_id
 from wmem.model.row import Row
 from wmem.observe.metrics import Metrics
@@ -68,6 +69,7 @@ class Settings:
         latest_context: Holds the last prompt that was packed.
         redaction: Of what goes into long-term memory or leaves this memory; None redacts nothing.
         clean_rows: The rows that were redacted a moment ago.
+        gates: What an item must have to enter a memory type.
     """
 
     clock: Callable[[], float]
@@ -82,6 +84,7 @@ class Settings:
     latest_context: LatestContext = field(default_factory=LatestContext)
     redaction: Redaction | None = None
     clean_rows: CleanRows = field(default_factory=CleanRows)
+    gates: Gates = field(default_factory=Gates)
 
 
 class OpenState:
@@ -457,7 +460,7 @@ class Handle:
         made, counts = redact_row(self.redaction, row, self.settings.counter())
         if whole and WITHHELD in counts:
             raise InvalidInputError("a recognizer of the redaction failed: nothing was stored, and what there is stays")
-        self.settings.clean_rows.add(made)
+        self.settings.clean_rows.add(made, counts)
         return made
 
     def _redact_changes(self, changes: Sequence[Change]) -> Sequence[Change]:

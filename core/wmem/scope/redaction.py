@@ -91,18 +91,22 @@ def _find_place(text: str, redacted: str, offset: int) -> int | None:
 class CleanRows:
     """Which rows were redacted a moment ago, by digests of what they hold, so that none is read twice."""
 
-    __slots__ = ("_digests",)
+    __slots__ = ("_counts",)
 
     def __init__(self) -> None:
-        self._digests: set[bytes] = set()
+        self._counts: dict[bytes, Counts] = {}
 
-    def add(self, row: Row) -> None:
-        if len(self._digests) >= _MAX_CLEAN:
-            self._digests.clear()
-        self._digests.add(_fingerprint(row))
+    def add(self, row: Row, counts: Counts) -> None:
+        if len(self._counts) >= _MAX_CLEAN:
+            self._counts.clear()
+        self._counts[_fingerprint(row)] = counts
+
+    def counts(self, row: Row) -> Counts:
+        """How many texts of each kind were redacted in a row."""
+        return self._counts.get(_fingerprint(row), _NOTHING) if self._counts else _NOTHING
 
     def __contains__(self, row: Row) -> bool:
-        return _fingerprint(row) in self._digests
+        return _fingerprint(row) in self._counts
 
 
 def _fingerprint(row: Row) -> bytes:

@@ -6,8 +6,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, Self
 
+from wmem.agent.gate.routing import NAMED, choose_stores
 from wmem.agent.turns.contexts import NO_FRAME, Assembled, AssembledItem, Frame, Quoted
-from wmem.agent.turns.drafts import Memorizable, draft_tool_call, to_storable
+from wmem.agent.turns.drafts import Memorizable, Storable, draft_tool_call, to_storable
 from wmem.agent.turns.meter import Meter
 from wmem.agent.turns.prompts import NO_TEMPLATE, ContextOptions
 from wmem.agent.types.draft import ItemDraft
@@ -26,7 +27,15 @@ from wmem.model.item import MemoryItem, to_item
 from wmem.model.message import Message
 from wmem.model.results import Memorized, Remembered
 from wmem.model.row import Row
-from wmem.model.trace import EvictionTraced, MemorizeTraced, ToolCallTraced, TraceEvent
+from wmem.model.trace import (
+    EvictionTraced,
+    MemorizeTraced,
+    RedactionTraced,
+    RejectionTraced,
+    RouteTraced,
+    ToolCallTraced,
+    TraceEvent,
+)
 from wmem.model.turn import BudgetStatus, Committed, GoalProgress, Routed, TurnBudget, TurnExports, TurnWrite
 from wmem.model.values import dump_json
 from wmem.rules.importance import importance as importance_of
@@ -40,6 +49,7 @@ from wmem.tokens.counter import Counter as TokenCounter
 
 _RECENT_ITEMS = 8  # newest items of working memory that every context quotes if they fit
 _PROGRESS_TYPE = "metric"
+_MESSAGE = "message"  # the built-in rule of what the conversation holds
 _log = find_logger("wmem.agent")
 
 
@@ -81,6 +91,9 @@ class TurnCore:
         self.meter = Meter(settings.budget, now)
         self.writes: list[TurnWrite] = []
         self.progress: list[GoalProgress] = []
+        self.rejected = Counter[str]()
+        self.redactions = Counter[str]()
+        self.evicted = 0
         self.events: list[TraceEvent] = []
         """What happened, for the trace."""
         self.committed: Committed | None = None
@@ -91,9 +104,9 @@ class TurnCore:
     def memorize(self, item: Memorizable, metadata: Mapping[str, Any] | None, store: str) -> Flow[Routed]:
         """See `Turn.memorize`."""
         self._begin("nothing more is memorized")
-        stored = yield from self._store(to_storable(item, metadata), store)
+        routed = yield from self._store(to_storable(item, metadata), store)
         self.meter.count()
-        return Routed(next(iter(stored.values())).item, stored)
+        return routed
 
     def track(
         self, tool_name: str, parameters: Mapping[str, Any] | None, result: object, error: object
@@ -106,7 +119,7 @@ class TurnCore:
         first: MemoryItem | None = None
         for draft in drafts if self.settings.tracks_tools else ():
             part = draft if first is None else draft.with_defaults(parent_id=first.id)
-            made = yield from self._memorize_in(store, part)
+            made = yield from self._memorize_in(store, part, gated=False)
             first = first or made.item
         if first is not None:
             self.events.append(ToolCallTraced(first.id, error is not None, first.tokens or 0))
@@ -120,38 +133,50 @@ class TurnCore:
         text = f"{made.goal}: {made.delta:+.0%}{f' ({made.note})' if made.note else ''}"
         about = {"goal": made.goal, "delta": made.delta}
         yield from self._memorize_in(
-            self.types.working, ItemDraft(text, fields={"type": _PROGRESS_TYPE, "metadata": about})
+            self.types.working, ItemDraft(text, fields={"type": _PROGRESS_TYPE, "metadata": about}), gated=False
         )
         self.progress.append(made)
         self.meter.count()
         return made
 
-    def _store(self, storable: ItemDraft | Message, store: str) -> Flow[Mapping[str, Memorized]]:
-        if isinstance(storable, Message):
-            if store not in (AUTO, CONVERSATION):
-                raise InvalidInputError(f"a message belongs to the store {CONVERSATION!r}, not {describe(store)}")
-            return {CONVERSATION: (yield from self._append(storable))}
-        stored: dict[str, Memorized] = {}
-        for each in self._find_stores(storable, store):
+    def _store(self, storable: Storable, store: str) -> Flow[Routed]:
+        message, draft = storable
+        if message is not None and store not in (AUTO, CONVERSATION):
+            raise InvalidInputError(f"a message belongs to the store {CONVERSATION!r}, not {describe(store)}")
+        routes = {CONVERSATION: _MESSAGE} if draft is None else self._find_routes(draft, store)
+        known = self.types.by_name()
+        made_by: dict[str, Memorized] = {}
+        for name, rule in routes.items():
+            each = known[name]
             try:
-                stored[each.name] = yield from self._memorize_in(each, storable)
+                if message is not None and name == CONVERSATION:
+                    made_by[name] = yield from self._append(message, rule)
+                elif draft is not None:
+                    made_by[name] = yield from self._memorize_in(each, draft, rule)
             except Exception as exc:
                 # What was routed to somebody else's store, too, is stored without it; the reply names the stores.
-                if store != AUTO or not each.is_external or not stored:
+                if store != AUTO or not each.is_external or not made_by:
                     raise
-                _log.warning("memory type %s failed: %s", each.name, type(exc).__name__)
-        return stored
+                _log.warning("memory type %s failed: %s", name, type(exc).__name__)
+        stored = {name: made for name, made in made_by.items() if made.rejected is None}
+        rejected = {name: made.rejected for name, made in made_by.items() if made.rejected is not None}
+        redactions = {kind: count for made in made_by.values() for kind, count in made.redactions.items()}
+        item = next((made.item for made in stored.values()), None)
+        evicted = tuple(each for made in stored.values() for each in made.evicted)
+        return Routed(item, stored, rejected, {name: routes[name] for name in made_by}, redactions, evicted)
 
-    def _find_stores(self, draft: ItemDraft, store: str) -> Sequence[TypeFlows]:
+    def _find_routes(self, draft: ItemDraft, store: str) -> Mapping[str, str]:
         if store == AUTO:
-            return self.types.route(draft)
+            return choose_stores(self.types, draft)
         known = self.types.by_name()
         if not isinstance(store, str) or store not in known:
             names = ", ".join((AUTO, *known))
             raise InvalidInputError(f"there is no store {describe(store)}; known: {names}")
-        return [known[store]]
+        return {store: NAMED}
 
-    def _memorize_in(self, store: TypeFlows, draft: ItemDraft) -> Flow[Memorized]:
+    def _memorize_in(
+        self, store: TypeFlows, draft: ItemDraft, rule: str = "", *, gated: bool = True
+    ) -> Flow[Memorized]:
         if self.handle.incarnation is None:
             yield from self.handle.replica()
         full = draft.with_defaults(
@@ -162,8 +187,8 @@ class TurnCore:
             # Working memory sets the step that it finds when it stores the item.
             step_index=None if store is self.types.working else self._find_step(),
         )
-        made = yield from store.memorize(full)
-        self._note(store.name, made)
+        made = yield from store.memorize(full, gated=gated)
+        self._note(store.name, made, rule)
         return made
 
     def _find_step(self) -> int:
@@ -171,7 +196,7 @@ class TurnCore:
         replica = self.handle.engine.replica(self.handle.path)
         return replica.state.step if replica.incarnation == self.handle.incarnation is not None else 0
 
-    def _append(self, message: Message) -> Flow[Memorized]:
+    def _append(self, message: Message, rule: str) -> Flow[Memorized]:
         said = message if message.turn_id is not None else message.model_copy(update={"turn_id": self.id})
         _, rows, now = message_flows.prepare_messages(self.handle, [said])
         if not rows:
@@ -180,14 +205,28 @@ class TurnCore:
         state = self.handle.engine.replica(self.handle.path).state
         count = len(state.messages)
         made = Memorized(to_item(row, importance_of(row, now)), count - 1, (), count, state.message_tokens)
-        self._note(CONVERSATION, made)
+        self._note(CONVERSATION, made, rule)
         return made
 
-    def _note(self, store: str, reply: Memorized) -> None:
-        """Take note of what was written, and of what was evicted for it."""
+    def _note(self, store: str, reply: Memorized, rule: str = "") -> None:
+        """Take note of what was written or refused, and of what was redacted in it and evicted for it.
+
+        Args:
+            rule: By which it was routed; "" if it was not.
+        """
+        if (fault := reply.rejected) is not None:
+            self.rejected[store] += 1
+            self.events.append(RejectionTraced(store, *fault))
+            return
         self.writes.append(TurnWrite(store, reply.item))
         self.events.append(MemorizeTraced(reply.item.id, store))
+        if rule:
+            self.events.append(RouteTraced(reply.item.id, store, rule))
+        if reply.redactions:
+            self.redactions.update(reply.redactions)
+            self.events.append(RedactionTraced(reply.item.id, reply.redactions))
         if reply.evicted:
+            self.evicted += len(reply.evicted)
             gone = {each.id: each for each in reply.evicted}
             decisions = self.handle.engine.replica(self.handle.path).state.decisions[-len(gone) :]
             self.events += [EvictionTraced(*each[:3], each.parts) for each in decisions if each.id in gone]
@@ -282,7 +321,15 @@ class TurnCore:
         self.meter.end(now)
         writes = tuple(self.writes)
         self.committed = Committed(
-            self.id, step, writes, dict(Counter(each.store for each in writes)), self._export(writes), self.status()
+            self.id,
+            step,
+            writes,
+            dict(Counter(each.store for each in writes)),
+            self._export(writes),
+            self.status(),
+            dict(self.rejected),
+            dict(self.redactions),
+            self.evicted,
         )
         return self.committed
 

@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from dataclasses import replace
+from typing import Any, NamedTuple, TypeAlias
 
 from pydantic import ValidationError
 
@@ -24,7 +25,14 @@ _DRAFT_KEYS = ("priority", "ttl_s")
 _MAX_STRUCTURED_CHARS = 4_096  # of parameters that are stored as such, beside the text that tells of them
 
 
-def to_storable(item: Memorizable, metadata: Mapping[str, Any] | None) -> ItemDraft | Message:
+class Storable(NamedTuple):
+    """What is to be memorized: a message, an item, or an item by whose type it is a message, too."""
+
+    message: Message | None
+    draft: ItemDraft | None
+
+
+def to_storable(item: Memorizable, metadata: Mapping[str, Any] | None) -> Storable:
     """An item to memorize, as a draft or a message.
 
     Raises:
@@ -33,16 +41,19 @@ def to_storable(item: Memorizable, metadata: Mapping[str, Any] | None) -> ItemDr
     if metadata is not None and not isinstance(metadata, Mapping):
         raise InvalidInputError(f"metadata must be pairs of names and values, got {describe(metadata)}")
     made = _read(item)
-    if isinstance(made, ItemDraft) and (role := find_role(made.type)) is not None:
-        made = Message.of(role, made.content, metadata=made.fields.get("metadata") or {})  # type: ignore[arg-type]  # of a message
-    if not metadata:
-        return made
     if isinstance(made, Message):
-        known = made.metadata
-        said = {**dict(made), "metadata": {**known, **metadata}}
-        return parse(lambda: Message.model_validate(said), _to_input_error)
-    fields: ItemFields = {**made.fields, "metadata": {**(made.fields.get("metadata") or {}), **metadata}}
-    return ItemDraft(made.content, priority=made.priority, ttl_s=made.ttl_s, fields=fields, session=made.session)
+        if not metadata:
+            return Storable(made, None)
+        said = {**dict(made), "metadata": {**made.metadata, **metadata}}
+        return Storable(parse(lambda: Message.model_validate(said), _to_input_error), None)
+    if metadata:
+        fields: ItemFields = {**made.fields, "metadata": {**(made.fields.get("metadata") or {}), **metadata}}
+        made = replace(made, fields=fields)
+    role = find_role(made.type)
+    if role is None:
+        return Storable(None, made)
+    about = made.fields.get("metadata") or {}
+    return Storable(Message.of(role, made.content, metadata=about), made)  # type: ignore[arg-type]  # of a message
 
 
 def _to_input_error(exc: ValidationError) -> InvalidInputError:

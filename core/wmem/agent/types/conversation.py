@@ -78,7 +78,7 @@ class ConversationFlows:
     def accepts(self, draft: ItemDraft, /) -> bool:
         return find_role(draft.type) is not None and is_important_enough(draft, self.settings.min_importance)
 
-    def memorize(self, draft: ItemDraft, /) -> Flow[Memorized]:
+    def memorize(self, draft: ItemDraft, /, *, gated: bool = True) -> Flow[Memorized]:  # noqa: ARG002  # messages are always taken
         _, rows, now = prepare_messages(self.session, to_message_input(draft))
         if not rows:
             raise InvalidInputError("this text was recalled from memory, and is not stored again")

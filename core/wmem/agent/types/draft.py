@@ -14,6 +14,8 @@ from wmem.model.validation import describe_error, parse
 from wmem.policy import PRIORITIES
 from wmem.rules.ttl import DEFAULT_TTL, DefaultTtl
 
+_UNTYPED = "observation"
+
 
 @dataclass(frozen=True, slots=True)
 class ItemDraft:
@@ -52,8 +54,9 @@ class ItemDraft:
 
     @property
     def type(self) -> str:
-        """The item's type, such as ``fact``; ``observation`` if it has none."""
-        return self.fields.get("type") or "observation"
+        """The item's type, such as ``fact``; without one its dynamic type, ``fact`` by its kind, or ``observation``."""
+        given = self.fields.get("type") or self.fields.get("dynamic_type")
+        return given or ("fact" if self.fields.get("kind") == "fact" else _UNTYPED)
 
     @property
     def kind(self) -> str:

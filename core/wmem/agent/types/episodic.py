@@ -18,6 +18,7 @@ from wmem.agent.types.flows import (
     LongTermScope,
     capacity_of,
     draft_row,
+    find_minima,
     forget_in,
     is_important_enough,
     remember_in,
@@ -42,6 +43,7 @@ from wmem.policy import Capacity
 from wmem.rules.episodes import EpisodeLimits, choose_episode
 from wmem.rules.importance import importance as importance_of
 from wmem.rules.routing import is_experience
+from wmem.scope.gate import Weighed, weigh
 from wmem.scope.handle import Handle
 from wmem.scope.items.lifetime import relate
 from wmem.state import State
@@ -67,20 +69,25 @@ class EpisodicFlows:
     def accepts(self, draft: ItemDraft, /) -> bool:
         return is_experience(draft.type, draft.kind) and is_important_enough(draft, self.settings.min_importance)
 
-    def memorize(self, draft: ItemDraft, /) -> Flow[Memorized]:
+    def memorize(self, draft: ItemDraft, /, *, gated: bool = True) -> Flow[Memorized]:
         handle = yield from self.location.locate_to_write()
-        row, now = yield from draft_row(handle, draft.with_defaults(thread_id=self._thread_id))
+        drafted, now = yield from draft_row(handle, draft.with_defaults(thread_id=self._thread_id))
+        weighed = yield from weigh(handle, drafted, now, find_minima(handle, self.name, gated=gated))
+        if weighed.rejected is not None:
+            return to_memorized(handle, weighed, now)
+        row = weighed.row
         rest = load_json(row.rest or b"{}")
         part = to_part(row, rest.get("episode_id") or None)
 
         # Decided on the state that it is appended to: two processes never begin two episodes at once.
-        def decide(state: State) -> tuple[Sequence[Change], Row]:
+        def decide(state: State) -> tuple[Sequence[Change], Weighed]:
+            if (rejected := weighed.check_newer(state, now)) is not None:
+                return [], weighed._replace(rejected=rejected)
             episode_id = choose_episode(find_open_episode(state, rest.get("thread_id") or None), part, self.limits)
             put = handle.redact(row._replace(rest=dump_json({**rest, "episode_id": episode_id})))
-            return [ItemPut(put)], put
+            return [ItemPut(put)], weighed._replace(row=put)
 
-        put = yield from handle.commit(decide, now)
-        return to_memorized(handle, to_item(put, importance_of(put, now)), now)
+        return to_memorized(handle, (yield from handle.commit(decide, now)), now)
 
     def remember(self, query: str, filters: Filters, limit: int, /) -> Flow[list[Remembered]]:
         return (yield from remember_in((yield from self.location.locate()), query, filters, limit))

@@ -17,15 +17,19 @@ from wmem.errors import InvalidInputError
 from wmem.flow import Flow, ask
 from wmem.log import find_logger, log_callback_failure
 from wmem.model.checks import check_count, check_flag, check_id, check_new_names
-from wmem.model.filters import Filters
+from wmem.model.filters import NO_FILTERS, Filters
+from wmem.model.gate import Rejected
+from wmem.model.ids import new_ulid
 from wmem.model.results import Forgotten, Memorized, Remembered, Summary
 from wmem.policy import Capacity
-from wmem.rules.redaction import Redaction
+from wmem.rules.gate import find_fault, fresh_importance, novelty
 from wmem.rules.sources import AUTO
+from wmem.scope.handle import Handle
 from wmem.scope.redaction import redact_text
 
 R = TypeVar("R")
 _log = find_logger("wmem.agent")
+_MAX_NEAR = 8  # of what a type finds, against which a new item is held
 _VERBS = ("memorize", "remember", "forget", "summarize", "capacity")
 
 
@@ -77,13 +81,10 @@ class ExternalFlows:
 
     is_external = True
 
-    def __init__(
-        self, external: ExternalType, agent_id: str, session: tuple[str, ...], redaction: Redaction | None = None
-    ) -> None:
+    def __init__(self, external: ExternalType, handle: Handle) -> None:
         self._external = external
-        self._redaction = redaction
-        self._agent_id = agent_id
-        self._session = session
+        self._handle = handle
+        self._redaction = handle.settings.redaction
         self.name = external.name
         self.pool = external.pool
 
@@ -95,10 +96,28 @@ class ExternalFlows:
             log_callback_failure(_log, "memory type %s did not say what it accepts", self.name, exc=exc)
             return False
 
-    def memorize(self, draft: ItemDraft, /) -> Flow[Memorized]:
-        clean, _ = redact_draft(self._redaction, draft)
-        full = clean.with_defaults(self._session, agent_id=self._agent_id)
-        return (yield from self._call("memorize", Memorized, lambda: self._external.memory_type.memorize(full)))
+    def memorize(self, draft: ItemDraft, /, *, gated: bool = True) -> Flow[Memorized]:
+        clean, counts = redact_draft(self._redaction, draft)
+        full = clean.with_defaults(self._handle.path[1:], agent_id=self._handle.path[0])
+        if gated and (rejected := (yield from self._weigh(full))) is not None:
+            now = self._handle.settings.clock()
+            return Memorized(full.to_item(new_ulid(now), now), 0, (), 0, 0, rejected)
+        made = yield from self._call("memorize", Memorized, lambda: self._external.memory_type.memorize(full))
+        return made._replace(redactions=counts) if counts else made
+
+    def _weigh(self, draft: ItemDraft) -> Flow[Rejected | None]:
+        """Why an item is refused: of what the type holds, it is held against what the type itself finds."""
+        minima = self._handle.settings.gates.minima(self.name)
+        if not any(minima):
+            return None
+        given = draft.importance
+        if given is None:
+            given = fresh_importance(draft.content, draft.priority, self._handle.engine.analyzer)
+        fault = find_fault(minima, given, 1.0)
+        if fault is not None or not minima.novelty:
+            return fault
+        near = yield from self.remember(draft.content, NO_FILTERS, _MAX_NEAR)
+        return find_fault(minima, 1.0, novelty(draft.content, (each.item.content for each in near)))
 
     def remember(self, query: str, filters: Filters, limit: int, /) -> Flow[Sequence[Remembered]]:
         text, most = check_question(query, filters, limit)

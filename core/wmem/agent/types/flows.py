@@ -13,16 +13,19 @@ from wmem.model.change import StepAdvanced
 from wmem.model.checks import check_id, check_limit
 from wmem.model.features import check_long_term
 from wmem.model.filters import Filters
+from wmem.model.gate import Minima
 from wmem.model.history import Path
-from wmem.model.item import MemoryItem
+from wmem.model.item import to_item
 from wmem.model.results import Forgotten, Memorized, Remembered, Summary
 from wmem.model.row import Row
 from wmem.model.zones import to_zone
 from wmem.policy import Capacity
 from wmem.retrieval.retriever import CANDIDATE_LIMIT, Query, search
 from wmem.rules.eviction import Size
+from wmem.rules.importance import importance as importance_of
 from wmem.scope.embedding_backfill import embed_query
 from wmem.scope.erasure import erase, log_remaining
+from wmem.scope.gate import Weighed
 from wmem.scope.handle import Handle
 from wmem.scope.index_store import prepare_index
 from wmem.scope.items.filters import ItemFilter
@@ -48,7 +51,14 @@ class TypeFlows(Protocol):
     @property
     def is_external(self) -> bool: ...
     def accepts(self, draft: ItemDraft, /) -> bool: ...
-    def memorize(self, draft: ItemDraft, /) -> Flow[Memorized]: ...
+    def memorize(self, draft: ItemDraft, /, *, gated: bool = True) -> Flow[Memorized]:
+        """Store an item.
+
+        Args:
+            gated: Whether it must have what the gate asks for; not what tells what has happened.
+        """
+        ...
+
     def remember(self, query: str, filters: Filters, limit: int, /) -> Flow[Sequence[Remembered]]: ...
     def forget(self, ids: Sequence[str], /) -> Flow[Forgotten]: ...
     def summarize(self, token_limit: int, /) -> Flow[Summary]: ...
@@ -241,7 +251,14 @@ def current_size(handle: Handle, now: float) -> Size:
     return handle.engine.replica(handle.path).use_derived(ItemTotals, lambda totals: totals.size(now))
 
 
-def to_memorized(handle: Handle, item: MemoryItem, now: float) -> Memorized:
+def to_memorized(handle: Handle, weighed: Weighed, now: float) -> Memorized:
     """The result of adding an item at the end of a scope that evicts nothing."""
     items, tokens = current_size(handle, now)
-    return Memorized(item, items - 1, (), items, tokens)
+    item = to_item(weighed.row, importance_of(weighed.row, now))
+    position = items - (weighed.rejected is None)
+    return Memorized(item, position, (), items, tokens, weighed.rejected, weighed.redactions)
+
+
+def find_minima(handle: Handle, store: str, *, gated: bool) -> Minima:
+    """What an item must have to enter a memory type."""
+    return handle.settings.gates.minima(store) if gated else Minima()

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from wmem.agent.types.conversation import ConversationFlows
-from wmem.agent.types.draft import ItemDraft
 from wmem.agent.types.episodic import EpisodicFlows
 from wmem.agent.types.external import ExternalFlows, ExternalType
 from wmem.agent.types.flows import LongTermScope, TypeFlows
@@ -20,6 +19,7 @@ from wmem.agent.types.settings import (
 from wmem.describe import describe
 from wmem.errors import InvalidInputError, NotFoundError
 from wmem.fork import cached_property
+from wmem.model.gate import Minima
 from wmem.model.history import to_scope_id
 from wmem.rules.routing import CONVERSATION, EPISODIC, SEMANTIC
 from wmem.scope.handle import Handle
@@ -70,6 +70,11 @@ class TypeRegistry:
         # Replaced as a whole: another thread may be reading it.
         self._external = {**self._external, external.name: external}
 
+    def list_minima(self) -> Mapping[str, Minima]:
+        """What items must have to enter a built-in type, by its settings."""
+        settings = (self.working, self.episodic, self.semantic)
+        return {each.name: Minima(each.min_importance, each.min_novelty) for each in settings}
+
     def names(self) -> tuple[str, ...]:
         """The names of all types: the built-in ones, then the others in the order they were registered."""
         return (*_BUILT_IN, *self._external)
@@ -86,8 +91,7 @@ class TypeRegistry:
 
     def bind_external(self, handle: Handle) -> list[ExternalFlows]:
         """The types of others as a session uses them."""
-        (agent_id, *names), redaction = handle.path, handle.settings.redaction
-        return [ExternalFlows(each, agent_id, tuple(names), redaction) for each in self._external.values()]
+        return [ExternalFlows(each, handle) for each in self._external.values()]
 
 
 _BUILT_IN = ("working", "conversation", "episodic", "semantic")
@@ -135,11 +139,6 @@ class BoundTypes:
     def by_name(self) -> Mapping[str, TypeFlows]:
         """All types by name."""
         return {each.name: each for each in self.all()}
-
-    def route(self, draft: ItemDraft) -> list[TypeFlows]:
-        """The types that accept an item; working memory if none does that may be used."""
-        closed = () if self.has_long_term else (self.episodic, self.semantic)
-        return [each for each in self.all() if each not in closed and each.accepts(draft)] or [self.working]
 
     @property
     def has_long_term(self) -> bool:

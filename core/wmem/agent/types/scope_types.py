@@ -10,6 +10,7 @@ from wmem.agent.types.flows import (
     check_ids,
     check_question,
     draft_row,
+    find_minima,
     forget_in,
     is_important_enough,
     remember_in,
@@ -23,8 +24,8 @@ from wmem.model.filters import Filters
 from wmem.model.results import Forgotten, Memorized, Remembered, Summary
 from wmem.policy import Capacity
 from wmem.rules.routing import is_knowledge, is_transient
+from wmem.scope.gate import store_weighed, weigh
 from wmem.scope.handle import Handle
-from wmem.scope.items.flows import add
 from wmem.scope.queue import flows as queue_flows
 from wmem.scope.queue.flows import ForgetMode
 
@@ -43,8 +44,15 @@ class WorkingFlows:
     def accepts(self, draft: ItemDraft, /) -> bool:
         return is_transient(draft.type) and is_important_enough(draft, self.settings.min_importance)
 
-    def memorize(self, draft: ItemDraft, /) -> Flow[Memorized]:
-        return queue_flows.memorize(self.location.handle, draft_row(self.location.handle, draft))
+    def memorize(self, draft: ItemDraft, /, *, gated: bool = True) -> Flow[Memorized]:
+        handle = self.location.handle
+        minima = find_minima(handle, self.name, gated=gated)
+        row, now = yield from draft_row(handle, draft)
+        weighed = yield from weigh(handle, row, now, minima)
+        if weighed.rejected is not None:
+            return to_memorized(handle, weighed, now)
+        made = yield from queue_flows.memorize_row(handle, weighed.row, now)
+        return made._replace(redactions=weighed.redactions)
 
     def remember(self, query: str, filters: Filters, limit: int, /) -> Flow[list[Remembered]]:
         text, most = check_question(query, filters, limit)
@@ -76,10 +84,11 @@ class SemanticFlows:
     def accepts(self, draft: ItemDraft, /) -> bool:
         return is_knowledge(draft.type, draft.kind) and is_important_enough(draft, self.settings.min_importance)
 
-    def memorize(self, draft: ItemDraft, /) -> Flow[Memorized]:
+    def memorize(self, draft: ItemDraft, /, *, gated: bool = True) -> Flow[Memorized]:
         handle = yield from self.location.locate_to_write()
-        item = yield from add(handle, draft_row(handle, draft))
-        return to_memorized(handle, item, item.created_at)
+        row, now = yield from draft_row(handle, draft)
+        weighed = yield from weigh(handle, row, now, find_minima(handle, self.name, gated=gated))
+        return to_memorized(handle, (yield from store_weighed(handle, weighed, now)), now)
 
     def remember(self, query: str, filters: Filters, limit: int, /) -> Flow[list[Remembered]]:
         return (yield from remember_in((yield from self.location.locate()), query, filters, limit))

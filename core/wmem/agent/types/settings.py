@@ -15,12 +15,14 @@ class WorkingSettings:
 
     Attributes:
         pool: How many candidates it gives for a context at most.
-        min_importance: Items that come with a lower importance are not routed here, 0 to 1.
+        min_importance: Items of a lower importance are not taken, 0 to 1; 0 takes all. See `Gate`.
+        min_novelty: Items of a lower novelty are not taken, 0 to 1; 0 takes all. See `Gate`.
     """
 
     name: ClassVar[str] = "working"
     pool: int = DEFAULT_POOL
     min_importance: float = 0.0
+    min_novelty: float = 0.0
 
     def __post_init__(self) -> None:
         _check(self)
@@ -31,6 +33,7 @@ class ConversationSettings:
     """Settings of the conversation; see `WorkingSettings`.
 
     Attributes:
+        min_importance: Drafts that come with a lower importance are not routed here; messages are always taken.
         sessions: How many closed sessions are searched, the newest ones.
         idle_s: Seconds without a message after which `AgentMemory.maintain` closes a session; None: only who calls
             `close` closes one.
@@ -56,6 +59,7 @@ class SemanticSettings:
     name: ClassVar[str] = "semantic"
     pool: int = DEFAULT_POOL
     min_importance: float = 0.0
+    min_novelty: float = 0.0
 
     def __post_init__(self) -> None:
         _check(self)
@@ -80,6 +84,7 @@ class EpisodicSettings:
     name: ClassVar[str] = "episodic"
     pool: int = DEFAULT_POOL
     min_importance: float = 0.0
+    min_novelty: float = 0.0
     gap_s: float | None = 4 * 3_600.0
     max_steps: int | None = 64
     max_tokens: int | None = 4_000
@@ -107,3 +112,5 @@ TypeSettings: TypeAlias = WorkingSettings | ConversationSettings | SemanticSetti
 def _check(settings: TypeSettings) -> None:
     check_count(settings.pool, "pool")
     check_fraction(settings.min_importance, "min_importance")
+    if not isinstance(settings, ConversationSettings):
+        check_fraction(settings.min_novelty, "min_novelty")

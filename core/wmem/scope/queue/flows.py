@@ -131,6 +131,11 @@ def list_decisions(limit: int | None) -> Read[list[Decision]]:
 def memorize(handle: Handle, draft: Flow[tuple[Row, float]]) -> Flow[Memorized]:
     """Store an item that `draft_item` makes at the end of the queue; see `Queue.memorize`."""
     row, now = yield from draft
+    return (yield from memorize_row(handle, row, now))
+
+
+def memorize_row(handle: Handle, row: Row, now: float) -> Flow[Memorized]:
+    """Store an item at the end of the queue."""
     made = yield from store_item(handle, row, now, queued=True)
     items, tokens = size_of(made.visible)
     score = made.row.importance

@@ -1,0 +1,141 @@
+"""The gate in front of a scope of memories: a new item is weighed against what is stored there, and taken or refused.
+
+What is refused is stored nowhere. The novelty of what long-term memory takes is stored with it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import islice, takewhile
+from typing import Any, NamedTuple
+
+from wmem.engine.replica import Replica
+from wmem.flow import Flow
+from wmem.model.change import Change, ItemPut
+from wmem.model.gate import NO_COUNTS, Minima, Rejected
+from wmem.model.history import Path
+from wmem.model.row import Row
+from wmem.model.values import dump_json, load_json
+from wmem.retrieval.retriever import find_near
+from wmem.rules.gate import find_fault, fresh_importance
+from wmem.rules.nearness import nearness
+from wmem.rules.routing import EPISODIC, SEMANTIC
+from wmem.scope.handle import Handle
+from wmem.scope.index_store import prepare_index
+from wmem.scope.items.capacity import depends_on_state, log_evictions, make_room
+from wmem.state import State
+
+_MAX_NEAR = 16
+"""How many of the stored items that share the rarest words of a new one it is held against."""
+_NEWEST = 4  # which it is held against, too: a text may have no words that are searched for
+_DECIMALS = 4
+
+
+class Weighed(NamedTuple):
+    """A new item, weighed against what is stored.
+
+    Attributes:
+        row: The item as it is to be stored.
+        minima: What it must have.
+        rejected: Why it is refused; None if it is taken.
+        redactions: How many texts of each kind were redacted in it.
+        same_id: The id of a stored item that says the same; "" for none.
+        newest_id: The id of the newest item that it was held against.
+    """
+
+    row: Row
+    minima: Minima = Minima()
+    rejected: Rejected | None = None
+    redactions: Mapping[str, int] = NO_COUNTS
+    same_id: str = ""
+    newest_id: str = ""
+
+    def check_newer(self, state: State, now: float) -> Rejected | None:
+        """Why it is refused in the light of what others have stored since it was weighed."""
+        if not self.minima.novelty:
+            return None
+        newer = takewhile(lambda each: each != self.newest_id, reversed(state.items))
+        text = load_json(self.row.content)
+        rows = (row for row in map(state.rows.__getitem__, newer) if row.visible(now))
+        nearest = max((nearness(text, load_json(row.content)) for row in rows), default=0.0)
+        return find_fault(self.minima, 1.0, 1.0 - nearest)
+
+
+def is_long_term(path: Path) -> bool:
+    """Whether a scope is long-term memory, whose items have the system's fields."""
+    return path[-1] in (SEMANTIC, EPISODIC)
+
+
+def weigh(
+    handle: Handle, row: Row, now: float, minima: Minima, importance: Callable[[], float] | None = None
+) -> Flow[Weighed]:
+    """Weigh a new item before it is stored in a scope.
+
+    Args:
+        importance: Computes the importance of one that comes with none; by default from its text and priority.
+    """
+    text: str = load_json(row.content)
+    counts = NO_COUNTS if handle.redaction is None else handle.settings.clean_rows.counts(row)
+    weighed = Weighed(row, minima, redactions=counts)
+    if minima.importance:
+        given = row.importance
+        if given is None:
+            given = fresh_importance(text, row.priority, handle.engine.analyzer) if importance is None else importance()
+        if (fault := find_fault(minima, given, 1.0)) is not None:
+            return weighed._replace(rejected=fault)
+    if not (minima.novelty or is_long_term(handle.path)):
+        return weighed
+    replica = yield from _sync(handle, needs_all=bool(minima.novelty))
+    yield from prepare_index(handle.engine, [replica])
+    near = _list_near(replica, text, now)
+    same_id, nearest = "", 0.0
+    for other in near:
+        if other.id != row.id and (value := nearness(text, load_json(other.content))) > nearest:
+            same_id, nearest = other.id if value == 1 else "", value
+    with replica.lock:
+        newest_id = next(reversed(replica.state.items), "")
+    made = _with_novelty(row, 1.0 - nearest)
+    return Weighed(made, minima, find_fault(minima, 1.0, 1.0 - nearest), counts, same_id, newest_id)
+
+
+def _sync(handle: Handle, *, needs_all: bool) -> Flow[Replica[Any]]:
+    """The scope's replica; as it stands, if what others wrote a moment ago need not be seen."""
+    replica = handle.engine.replicas.get(handle.path)
+    if needs_all or replica is None or not replica.has_synced or handle.incarnation is None:
+        replica, _ = yield from handle.replica()
+    return replica
+
+
+def _list_near(replica: Replica[Any], text: str, now: float) -> list[Row]:
+    """The visible items that may say the same as a text, and the newest ones."""
+    ids = find_near(replica, text, _MAX_NEAR)
+    with replica.lock:
+        state = replica.state
+        listed = dict.fromkeys((*ids, *islice(reversed(state.items), _NEWEST)))
+        rows = [state.rows[id] for id in listed if id in state.items]
+    return [row for row in rows if row.visible(now)]
+
+
+def _with_novelty(row: Row, value: float) -> Row:
+    rest = load_json(row.rest or b"{}")
+    return row._replace(rest=dump_json({**rest, "novelty": round(value, _DECIMALS)}))
+
+
+def store_weighed(handle: Handle, weighed: Weighed, now: float) -> Flow[Weighed]:
+    """Store an item that was weighed, unless it is refused; see `Weighed.rejected`.
+
+    Where novelty counts, what others have stored meanwhile counts, too: of two that say the same one is taken.
+    """
+    if weighed.rejected is not None:
+        return weighed
+    if handle.incarnation is not None and not (weighed.minima.novelty or depends_on_state(handle.policy)):
+        yield from handle.post([ItemPut(weighed.row)], now)
+        return weighed
+
+    def decide(state: State) -> tuple[Sequence[Change], tuple[Rejected | None, Sequence[Change]]]:
+        if (rejected := weighed.check_newer(state, now)) is not None:
+            return [], (rejected, [])
+        room = make_room(handle, state, [weighed.row], now)
+        return [*room, ItemPut(weighed.row)], (None, room)
+
+    rejected, room = yield from handle.commit(decide, now)
+    log_evictions(handle, room)
+    return weighed._replace(rejected=rejected)

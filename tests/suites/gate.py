@@ -1,0 +1,235 @@
+"""Suite of the gate: what may enter which memory, why, and what the reply and the trace say of it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+import wmem
+from wmem import Gate, InvalidInputError, ItemDraft, Route, SemanticSettings, WorkingSettings
+from wmem.testing.suite import Call, FacetSuite, MemoryOpener
+from wmem.types import MemorizeTraced, RedactionTraced, RejectionTraced, RouteTraced
+
+__all__ = ["GateSuite"]
+
+WORDS = [
+    "amber",
+    "birch",
+    "cedar",
+    "delta",
+    "ember",
+    "fjord",
+    "grove",
+    "heron",
+    "inlet",
+    "jetty",
+    "knoll",
+    "larch",
+    "maple",
+    "north",
+    "otter",
+    "prism",
+]
+
+
+def text_of(number: int) -> str:
+    """A text that shares few words with the others."""
+    return " ".join(f"{WORDS[number >> shift & 15]}{number >> shift + 4 & 15}" for shift in (0, 3, 6, 9))
+
+
+def item(text: str, type_name: str = "fact", **fields: Any) -> dict[str, Any]:
+    return {"content": text, "type": type_name, **fields}
+
+
+class GateSuite(FacetSuite):
+    """The gate: redact, weigh, accept, route, evict, and tell."""
+
+    # -- the minima
+
+    def test_a_gate_of_zero_takes_all(self, memory: wmem.AgentMemory, call: Call) -> None:
+        for importance in (0.0, 0, 1e-12, None):
+            routed = call(memory.memorize, item("the same fact again", importance=importance))
+            assert routed.item is not None
+            assert list(routed.stored) == ["semantic"]
+            assert not routed.rejected
+        assert call(memory.semantic.items.count) == 4
+
+    def test_what_is_as_important_as_the_minimum_is_taken_and_less_is_not(
+        self, open_memory: MemoryOpener, call: Call
+    ) -> None:
+        memory = open_memory(gate=Gate(min_importance=0.3))
+        taken = call(memory.memorize, item("the boundary", importance=0.3))
+        refused = call(memory.memorize, item("just below", importance=0.29))
+        assert (taken.item is not None, refused.item) == (True, None)
+        assert refused.rejected == {"semantic": ("importance", 0.29, 0.3)}
+        assert (refused.stored, refused.routes) == ({}, {"semantic": "knowledge-type"})
+        assert [each.content for each in call(memory.semantic.items.all)] == ["the boundary"]
+        assert "importance 0.29, at least 0.3" in refused.explain()
+
+    def test_an_item_without_an_importance_is_weighed_by_its_text_and_priority(
+        self, open_memory: MemoryOpener, call: Call
+    ) -> None:
+        memory = open_memory(gate=Gate(min_importance=0.5))
+        told = "The deploy of api 2.3 to the Lisbon cluster failed at 14:05, since db-7 refused the connection"
+        assert call(memory.memorize, item(told)).item is not None
+        assert call(memory.memorize, item("ok")).rejected["semantic"].reason == "importance"
+        assert call(memory.memorize, item("ok", priority="high")).item is not None
+        assert call(memory.memorize, item("ok", priority="critical")).item is not None
+
+    def test_what_a_memory_holds_already_is_not_new(self, open_memory: MemoryOpener, call: Call) -> None:
+        memory = open_memory(gate=Gate(min_novelty=0.2))
+        first = call(memory.memorize, item("The user lives in Berlin."))
+        assert first.item is not None
+        assert first.item.novelty == 1
+        again = call(memory.memorize, item("the user lives in Berlin"))
+        assert again.rejected == {"semantic": ("novelty", 0.0, 0.2)}
+        for other in (
+            "The user lives in Bern.",
+            "The user does not live in Berlin.",
+            "The user lived in Berlin 3 years",
+        ):
+            assert call(memory.memorize, item(other)).item is not None, other
+        # Another memory type does not hold it.
+        assert call(memory.memorize, item("The user lives in Berlin.", "observation")).item is not None
+
+    def test_the_minima_of_a_memory_type_count_for_it_alone(self, open_memory: MemoryOpener, call: Call) -> None:
+        strict = SemanticSettings(min_importance=0.6, min_novelty=0.5)
+        memory = open_memory(gate=Gate(min_importance=0.2), memory_types=[strict])
+        assert call(memory.memorize, item("a weak fact", importance=0.5)).rejected["semantic"].minimum == 0.6
+        assert call(memory.memorize, item("a weak sight", "observation", importance=0.5)).item is not None
+        assert call(memory.memorize, item("weaker", "observation", importance=0.1)).rejected["episodic"].minimum == 0.2
+
+    def test_working_memory_has_minima_too(self, open_memory: MemoryOpener, call: Call) -> None:
+        memory = open_memory(memory_types=[WorkingSettings(min_novelty=0.2, min_importance=0.1)])
+        thought = item("look at the log of db-7 first", "thought", importance=0.1)
+        assert call(memory.memorize, thought).item is not None
+        assert call(memory.memorize, thought).rejected == {"working": ("novelty", 0.0, 0.2)}
+        assert call(memory.memorize, {**thought, "importance": 0.05}).rejected["working"].reason == "importance"
+
+    def test_what_is_put_into_a_type_by_name_passes_the_gate(self, open_memory: MemoryOpener, call: Call) -> None:
+        memory = open_memory(gate=Gate(min_novelty=0.2))
+        semantic = memory.types["semantic"]
+        assert call(semantic.memorize, ItemDraft("the user likes tea")).rejected is None
+        refused = call(semantic.memorize, ItemDraft("The user likes tea!"))
+        assert refused.rejected == ("novelty", 0.0, 0.2)
+        assert refused.items == 1
+        by_name = call(memory.memorize, "The user likes tea", None, "semantic")
+        assert (by_name.item, by_name.routes) == (None, {"semantic": "named"})
+
+    def test_tool_calls_and_progress_are_stored_whatever_the_gate_asks(
+        self, open_memory: MemoryOpener, call: Call
+    ) -> None:
+        memory = open_memory(gate=Gate(min_importance=1.0, min_novelty=1.0))
+        turn = memory.turn("s", goals=["ship"])
+        for _ in range(3):
+            call(turn.track_tool_invocation, "search", {"q": "trains"}, "none")
+            call(turn.report_progress, "ship", 0.1)
+        call(memory.memorize, {"role": "user", "content": "Hello"})
+        assert call(memory.episodic.items.count) == 3
+        assert call(memory.scope("s").items.count) == 3
+        assert call(memory.working.messages.count) == 1
+
+    # -- routes
+
+    def test_the_first_route_that_applies_decides(self, open_memory: MemoryOpener, call: Call) -> None:
+        gate = Gate(
+            routes=[
+                Route("outcomes", ["semantic", "episodic"], types=["SKILL"], tags=["Outcome"]),
+                Route("loud", ["working"], min_importance=0.9),
+                Route("the system's", ["episodic"], sources=["System"], kinds=["Preference"]),
+            ]
+        )
+        memory = open_memory(gate=gate)
+        expected: Sequence[tuple[Mapping[str, Any], Mapping[str, str]]] = [
+            (item("x", "Skill", tags=["outcome"]), {"semantic": "outcomes", "episodic": "outcomes"}),
+            (item("x", " skills ", tags=["OUTCOME"]), {"semantic": "outcomes", "episodic": "outcomes"}),
+            (item("x", "skill"), {"semantic": "knowledge-type"}),
+            (item("x", "fact", importance=0.9), {"working": "loud"}),
+            (item("x", "fact", source="system", kind="preference"), {"episodic": "the system's"}),
+            (item("x", "fact", source="user", kind="preference"), {"semantic": "knowledge-type"}),
+        ]
+        for told, routes in expected:
+            routed = call(memory.memorize, told)
+            assert routed.routes == routes
+            assert set(routed.stored) == set(routes)
+
+    def test_a_route_to_a_type_that_is_none_stores_nothing(self, open_memory: MemoryOpener, call: Call) -> None:
+        memory = open_memory(gate=Gate(routes=[Route("away", ["archive"])]))
+        with pytest.raises(InvalidInputError, match="'away' names the memory type 'archive'"):
+            call(memory.memorize, "x")
+        assert call(memory.memorize, "x", None, "semantic").item is not None
+
+    def test_a_preference_in_a_message_is_a_message_and_is_known(self, memory: wmem.AgentMemory, call: Call) -> None:
+        told = item("I prefer aisle seats", "user_message", kind="preference")
+        routed = call(memory.memorize, told)
+        assert routed.routes == {"conversation": "message", "semantic": "knowledge-kind"}
+        assert [message.text for message in call(memory.working.messages.all)] == ["I prefer aisle seats"]
+        assert call(memory.semantic.items.count) == 1
+
+    @pytest.mark.parametrize(
+        ("told", "store", "rule"),
+        [
+            ({"type": "Fact"}, "semantic", "knowledge-type"),
+            ({"type": "fact "}, "semantic", "knowledge-type"),
+            ({"type": "FACTS"}, "semantic", "knowledge-type"),
+            ({"type": "preference"}, "semantic", "knowledge-type"),
+            ({"type": "observation", "kind": "preference"}, "semantic", "knowledge-kind"),
+            ({"kind": "insight"}, "semantic", "knowledge-kind"),
+            ({"kind": "fact"}, "semantic", "knowledge-type"),
+            ({"dynamic_type": "Skill"}, "semantic", "knowledge-type"),
+            ({"type": "observation", "kind": "fact"}, "episodic", "experience"),
+            ({"kind": "event"}, "episodic", "experience"),
+            ({"dynamic_type": "Receipt"}, "episodic", "experience"),
+            ({"type": "Summary"}, "semantic", "knowledge-type"),
+            ({"type": "metric"}, "episodic", "experience"),
+            ({"type": "Plan"}, "working", "reasoning"),
+            ({}, "episodic", "experience"),
+        ],
+    )
+    def test_types_and_kinds_say_where_an_item_goes(
+        self, memory: wmem.AgentMemory, call: Call, told: Mapping[str, Any], store: str, rule: str
+    ) -> None:
+        assert call(memory.memorize, {"content": "x", **told}).routes == {store: rule}
+
+    # -- what is told
+
+    def test_the_trace_tells_routes_redactions_and_rejections_in_ids_and_numbers(
+        self, open_memory: MemoryOpener, call: Call
+    ) -> None:
+        memory = open_memory(gate=Gate(min_importance=0.3))
+        turn = memory.turn("s")
+        taken = call(turn.memorize, item("Write to ann@example.com about it", importance=0.3))
+        call(turn.memorize, item("not worth it", importance=0.1))
+        committed = call(turn.commit)
+        assert taken.item is not None
+        assert taken.redactions == {"email": 1}
+        assert "ann@example.com" not in taken.item.content
+        assert call(memory.trace, turn.id).events == (
+            MemorizeTraced(taken.item.id, "semantic"),
+            RouteTraced(taken.item.id, "semantic", "knowledge-type"),
+            RedactionTraced(taken.item.id, {"email": 1}),
+            RejectionTraced("semantic", "importance", 0.1, 0.3),
+        )
+        assert (committed.rejected, committed.redactions, committed.evicted) == ({"semantic": 1}, {"email": 1}, 0)
+        assert len(committed.writes) == 1
+
+    @pytest.mark.parametrize(
+        "make",
+        [
+            lambda: Gate(min_importance=1.1),
+            lambda: Gate(min_novelty=-0.1),
+            lambda: Gate(min_novelty="high"),  # type: ignore[arg-type]  # it is refused
+            lambda: Gate(routes=["x"]),  # type: ignore[list-item]  # it is refused
+            lambda: Gate(routes=[Route("a", ["working"]), Route("a", ["semantic"])]),
+            lambda: Route("a", []),
+            lambda: Route("a", "working"),
+            lambda: Route(" ", ["working"]),
+            lambda: Route("a", ["working"], types="fact"),
+            lambda: Route("a", ["working"], tags=[3]),  # type: ignore[list-item]  # it is refused
+            lambda: Route("a", ["working"], min_importance=2),
+            lambda: SemanticSettings(min_novelty=2),
+        ],
+    )
+    def test_a_gate_out_of_range_is_refused(self, make: Any) -> None:
+        with pytest.raises(InvalidInputError):
+            make()
