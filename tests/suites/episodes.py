@@ -313,3 +313,39 @@ class EpisodesSuite(FacetSuite):
             call(session.items.promote, id)
         assert len(call(memory.episodic.items.all)) == 1
         assert len(call(memory.episodic.items.forgotten)) == 5
+
+    # -- recall: once
+
+    def test_a_pack_has_what_is_covered_or_its_summary_and_never_both(
+        self, open_memory: MemoryOpener, call: Call, clock: Clock
+    ) -> None:
+        memory = open_memory(memory_types=[EpisodicSettings(max_items=3, keep_items=0)])
+        episodic, session = memory.types["episodic"], memory.scope("s")
+        for topic in TOPICS[:6]:
+            call(episodic.memorize, tell(topic))
+        clock.advance(5 * HOUR)
+        call(memory.maintain, ["close-episodes"])
+        [summary] = summaries(call, memory.episodic)
+        before = call(session.recall, "Who left the kiln open?")
+        assert summary.id not in [hit.id for hit in before]
+        assert tell("kiln") in before[0].text
+        call(memory.maintain, ["thin-episodic"])
+        after = [hit.id for hit in call(session.recall, "Who left the kiln open? And the anvil, the glaze?")]
+        assert summary.id in after
+        assert not {*after} & {*summary.sources[0]["items"]}
+        assert "kiln" in call(session.pack, "Who left the kiln open?", budget=1_000).note
+
+    def test_a_closed_session_speaks_for_itself_and_elsewhere_by_its_summary(
+        self, memory: wmem.AgentMemory, call: Call
+    ) -> None:
+        session = memory.scope("s")
+        for topic in TOPICS[:6]:
+            call(session.messages.append, said("user", tell(topic)))
+        call(memory.types.session("s")["conversation"].close)
+        call(memory.maintain)
+        [summary] = summaries(call, memory.episodic)
+        own = [hit.id for hit in call(session.recall, "Who left the kiln open?")]
+        assert summary.id not in own
+        assert [hit.id for hit in call(memory.scope("other").recall, "Who left the kiln open?")] == [summary.id]
+        # What a parent said is not seen from below, and neither is what is said of it.
+        assert call(session.child("task").recall, "Who left the kiln open?") == []

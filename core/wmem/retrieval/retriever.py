@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wmem.analysis.query_intent import detect_intent
 from wmem.engine.replica import Replica
+from wmem.model.coverage import SUMMARY
 from wmem.model.history import Path
 from wmem.model.ids import parse_promoted_id
 from wmem.model.origin import list_merged_sources, names_merged, names_source
@@ -34,6 +35,7 @@ from wmem.retrieval.ranking import (
     session_scores,
 )
 from wmem.retrieval.recall_index import RecallIndex, VectorCache
+from wmem.retrieval.summaries import find_once, is_represented
 from wmem.retrieval.updates import mark_updates
 from wmem.rules.composite_query import BesideText
 from wmem.rules.importance import importance
@@ -108,8 +110,11 @@ def search(replicas: Sequence[Replica[Any]], query: Query) -> Iterator[Hit]:
     beside, aims = _weigh_beside(replicas, query, shared) if query.beside and profile.beside else _NOTHING_BESIDE
     recent = _list_recent_terms(replicas[0]) if profile.duplication else _NO_RECENT_TERMS
     texts = _count_texts(replicas, all_messages=query.all_messages)
+    accept = partial(_accept, query, replicas)
     found = [
-        _collect_candidates(replica, query, profile, replicas[:depth], only, recent, shared, beside, aims, texts)
+        _collect_candidates(
+            replica, query, profile, partial(accept, replicas[:depth]), only, recent, shared, beside, aims, texts
+        )
         for depth, (replica, only) in enumerate(zip(replicas, inherited, strict=True))
     ]
     maxima = SignalMaxima(*map(max, zip(*[each.maxima() for each in found], strict=True)))
@@ -133,9 +138,10 @@ def search(replicas: Sequence[Replica[Any]], query: Query) -> Iterator[Hit]:
             floor = profile.score_floor * best
         if profile.density:
             best_first = order_for_note(best_first, profile.density)
+    best_first = find_once(best_first, _place_of)
     hits = (each.hit(at, score, added, maxima, profile, floor=floor) for score, each, at, added in best_first)
     names = ((each.path, each.rows[at].id) for _, each, at, _ in best_first)
-    return iter(mark_updates(hits, names, replicas, query, partial(_accept_rows, query)))
+    return iter(mark_updates(hits, names, replicas, query, lambda rows, nearer: accept(nearer, rows)))
 
 
 def find_near(replica: Replica[Any], text: str, limit: int) -> list[str]:
@@ -303,7 +309,7 @@ def _collect_candidates(  # noqa: PLR0917  # one call in a loop over all that di
     replica: Replica[Any],
     query: Query,
     profile: RecallProfile,
-    nearer: Sequence[Replica[Any]],
+    accept: Callable[[Sequence[Row | None]], list[bool]],
     inherited: Sequence[str] | None,
     recent: tuple[frozenset[str], frozenset[str]],
     shared: TermStatistics | None,
@@ -314,6 +320,7 @@ def _collect_candidates(  # noqa: PLR0917  # one call in a loop over all that di
     """Acceptable candidates of one replica, with their signals; of a parent no messages and no overridden entries.
 
     Args:
+        accept: Which of some rows may be hits.
         inherited: The ids of what is seen of a parent; None for all.
         recent: Ids and terms of the newest messages of the scope that asks: what repeats them is a duplicate.
         shared: Statistics of all the scopes; None for those of this one.
@@ -365,7 +372,7 @@ def _collect_candidates(  # noqa: PLR0917  # one call in a loop over all that di
         with replica.lock:
             found = list(map(replica.state.rows.get, scorer.ids(columns.doc_numbers)))
             unwritten = dict(replica.state.unwritten_touches) if profile.importance else {}
-        accepted = _accept(found, query, nearer)
+        accepted = accept(found)
         candidates = [row for row in compress(found, accepted) if row is not None]
         ops = scorer.ops
         if len(candidates) < len(found):
@@ -411,16 +418,32 @@ def _find_question(memory: RecallIndex, newest: Sequence[Row], text: str) -> Row
     return last if last is not None and memory.message_text(last).strip() == text.strip() else None
 
 
-def _accept(rows: Sequence[Row | None], query: Query, nearer: Sequence[Replica[Any]]) -> list[bool]:
-    """Which of the rows may be hits."""
+def _accept(
+    query: Query, replicas: Sequence[Replica[Any]], nearer: Sequence[Replica[Any]], rows: Sequence[Row | None]
+) -> list[bool]:
+    """Which of the rows of one replica may be hits.
+
+    Args:
+        replicas: All that is searched.
+        nearer: Those before this one.
+    """
     accepts = query.accepts or methodcaller("visible", query.now)
     if not nearer or query.all_messages:
-        return [row is not None and accepts(row) for row in rows]
-    return [row is not None and accepts(row) and not _is_hidden(row, query.now, nearer) for row in rows]
+        accepted = [row is not None and accepts(row) for row in rows]
+    else:
+        accepted = [row is not None and accepts(row) and not _is_hidden(row, query.now, nearer) for row in rows]
+    for at in [at for at, row in enumerate(rows) if row is not None and row.type == SUMMARY]:
+        row = rows[at]
+        if accepted[at] and row is not None:
+            searched = replicas if query.all_messages else replicas[:1]
+            with_messages = {*query.only, *(each.path for each in searched)}
+            accepted[at] = not is_represented(row, replicas, with_messages, query.now)
+    return accepted
 
 
-def _accept_rows(query: Query, rows: Sequence[Row | None], nearer: Sequence[Replica[Any]]) -> list[bool]:
-    return _accept(rows, query, nearer)
+def _place_of(ranked: RankedRow) -> tuple[Path, Row]:
+    _, candidates, position, _ = ranked
+    return candidates.path, candidates.rows[position]
 
 
 def _is_hidden(row: Row, now: float, nearer: Sequence[Replica[Any]]) -> bool:

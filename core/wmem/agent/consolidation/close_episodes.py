@@ -111,7 +111,7 @@ class _Closer:
         by_id = {row.id: row for row in group.rows}
         ids = [id for id, row in covered.items() if former is not None and row.id == former.id]
         fresh = [row for row in group.rows if row.id not in covered and row.visible(self._context.now)]
-        life = self._life()
+        life = self._find_life()
         for summary, rows in plan_rounds(former, len(ids), fresh):
             old = ids if summary is not None else []
             there = [by_id[id] for id in old if id in by_id and by_id[id].visible(self._context.now)]
@@ -211,7 +211,7 @@ class _Closer:
             handle = handle.child(name)
         return handle
 
-    def _life(self) -> int:
+    def _find_life(self) -> int:
         life = self._context.engine.replica(self._handle.path).incarnation
         return 0 if life is None else life.chain
 

@@ -64,7 +64,7 @@ def _thin(context: JobContext, handle: Handle, tally: Counter[str]) -> Flow[None
         tally["target_missed"] += 1
         return
     excess = _excess(size, settings, _THIN_TO)
-    chosen = _choose(episodic, semantic, settings, excess, now)
+    chosen = _choose_rows(episodic, semantic, settings, excess, now)
     into = _list_into(episodic, chosen)
     taken = 0
     for begin in range(0, len(chosen), _STEP):
@@ -85,7 +85,7 @@ def _excess(size: Size, settings: EpisodicSettings, share: float) -> Size:
     return Size(*over)
 
 
-def _choose(
+def _choose_rows(
     episodic: Replica[Any], semantic: Replica[Any], settings: EpisodicSettings, excess: Size, now: float
 ) -> list[Row]:
     """The rows that go, in order."""
