@@ -81,7 +81,7 @@ class Analysis(NamedTuple):
 class Analyzer:
     """Splits texts into terms, and caches stems, the terms of short contents and those of the last queries."""
 
-    __slots__ = ("_content_terms", "_other_stems", "_queries", "_spelled", "_stems")
+    __slots__ = ("_content_terms", "_other_stems", "_queries", "_spelled", "_stems", "tellings")
 
     def __init__(self) -> None:
         self._stems: defaultdict[str, dict[str, str]] = defaultdict(dict)  # by language
@@ -89,6 +89,8 @@ class Analyzer:
         self._content_terms: dict[bytes, tuple[str, ...]] = {}
         self._queries: dict[tuple[str, str], Analysis] = {}
         self._other_stems: dict[tuple[str, str, str], dict[str, str]] = {}
+        self.tellings: dict[tuple[str, str], tuple[Mapping[str, float], float]] = {}
+        """What sentences tell, by language and text: see `wmem.analysis.informativeness`, which bounds it."""
 
     def to_terms(self, text: str, default_language: str = "english") -> list[str]:
         """The index terms of a text, in order.
@@ -125,14 +127,14 @@ class Analyzer:
             stop = STOP_WORDS[language]
             words = (word for word in dict.fromkeys(to_words(query)) if word not in stop)
             words = (word for word in words if not _UNSPACED_OR_HANGUL.match(word))
-            made = {self._stem(word, language): self._stem(word, other) for word in words}
+            made = {self.to_term(word, language): self.to_term(word, other) for word in words}
             if len(self._other_stems) >= _MAX_QUERIES:
                 self._other_stems.clear()
             self._other_stems[key] = made
         return made
 
-    def _stem(self, word: str, language: str) -> str:
-        """The term of a word that no script sets apart."""
+    def to_term(self, word: str, language: str) -> str:
+        """The term of a folded word that no script sets apart."""
         if word.isascii():
             return self._stems[language].get(word) or self._add_stem(word, language)
         return (self._spelled[language].get(word) or self._add_spelled(word, language))[0]
@@ -193,6 +195,7 @@ class Analyzer:
         self._content_terms.clear()
         self._queries.clear()
         self._other_stems.clear()
+        self.tellings.clear()
 
     def _add_stem(self, word: str, language: str) -> str:
         stems = self._stems[language]

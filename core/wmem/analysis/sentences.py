@@ -6,10 +6,12 @@ from wmem.graphemes import cut_before
 
 GAP = "…"
 """Stands where a part of a sentence is left out."""
-# In scripts without spaces a full stop alone ends a sentence; the number of a list item ("1.") ends none.
+# In scripts without spaces a full stop alone ends a sentence; the number of a list item ("1.") and an initial end none.
 _SENTENCE_END = re.compile(
-    r"[.!?…\u3002\uff01\uff1f](?:(?<=[\u3002\uff01\uff1f])|(?<!^\d\.)(?<!^\d\d\.)[\"'”’)\]]*\s+)"
+    r"[.!?…\u3002\uff01\uff1f\u061f\u06d4\u0964](?:(?<=[\u3002\uff01\uff1f])|(?<!^\d\.)(?<!^\d\d\.)(?<!\b[A-Z]\.)[\"'”’)\]]*\s+)"
 )
+_RECORD = re.compile(r"\s*(?:\w{1,32}: ?)?[{\[]")
+"""How JSON begins, also behind the name of who says it."""
 _RECORD_END = re.compile(r"\},\s*")
 _SOFT_ENDS = ("},", ";", "\uff1b", "|", "\t", "\uff0c", ",", "\u3001", " ")
 """Where a sentence is parted, the best first; behind each of them."""
@@ -19,7 +21,7 @@ _LEAST_PART = 2  # a piece ends in the last half of what it may take, if anythin
 def split_sentences(text: str) -> list[str]:
     """The sentences of a text in order; a line break ends one, too, and in JSON what ends a record."""
     sentences: list[str] = []
-    is_record = text.lstrip()[:1] in ("{", "[")
+    is_record = _RECORD.match(text) is not None
     for line in text.split("\n"):
         start = 0
         for end in _list_ends(line, is_record=is_record):
