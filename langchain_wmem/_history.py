@@ -14,7 +14,7 @@ from langchain_wmem._dedup import MIN_LOOKBACK, SeenMessages, append_new, is_con
 from langchain_wmem._input import read_input
 from langchain_wmem._pieces import whole_id
 from langchain_wmem._shortening import find_pieces, leave_out_cut, mark_cut
-from wmem import AsyncScope, Context, Message, Scope
+from wmem import AsyncScope, Context, Features, Message, Redaction, Scope
 from wmem.adapter import (
     LazyMemory,
     LongTerm,
@@ -82,6 +82,8 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
         budget: The ceiling in tokens for `messages`; what else a chain sends, it sends beside them.
         recall: Whether the note quotes older messages; without a budget there is none.
         long_term: Whether the note draws on long-term memory, or the scopes that share theirs: see `WmemMiddleware`.
+        features: What the memory may use; only with a URL: see `wmem.open`.
+        redaction: What of it is redacted; only with a URL: see `wmem.open`.
 
     Raises:
         InvalidInputError: No session, no agent, an invalid budget, an unknown `store`, or not exactly one of
@@ -99,6 +101,8 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
         budget: int | None = None,
         recall: bool = True,
         long_term: LongTerm = True,
+        features: Features | None = None,
+        redaction: Redaction | None = None,
     ) -> None:
         super().__init__()
         self._path = to_session_path(session_id, "session_id")
@@ -111,7 +115,9 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
         check_flag(recall, "recall")
         self.session_id: SessionName = session_id if isinstance(session_id, str) else self._path
         self._budget, self._recall, self._long_term = budget, recall, LongTermChoice.read(long_term)
-        self._lazy_memory = LazyMemory(url if memory is None else memory, agent_id, store=store)
+        self._lazy_memory = LazyMemory(
+            url if memory is None else memory, agent_id, features=features, redaction=redaction, store=store
+        )
         # One run reads and adds in one thread, so runs in other threads cannot change its list.
         self._run_state = threading.local()
         self._prompts = TurnPrompts()

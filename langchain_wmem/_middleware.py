@@ -30,7 +30,7 @@ from langchain_wmem._run import find_later_hooks, find_run, may_have_guards
 from langchain_wmem._session import LongTermOption, is_single_run, scope_path
 from langchain_wmem._tools import RunSession, make_tools
 from langchain_wmem._trace import trace_prompt
-from wmem import AsyncScope, Calibrations, Context, Counter, Message, Scope
+from wmem import AsyncScope, Calibrations, Context, Counter, Features, Message, Redaction, Scope
 from wmem.adapter import (
     LazyMemory,
     LongTerm,
@@ -155,6 +155,8 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         window: How many of the newest messages the agent's state keeps after a run, from the beginning of a
             turn on; all are stored. None removes none.
         counter: Counts tokens; only with a URL, since an open memory has its own.
+        features: What the memory may use; only with a URL: see `wmem.open`.
+        redaction: What of it is redacted; only with a URL: see `wmem.open`.
         ask_model: Check each prompt with the model's own count as well. It may call
             the provider, and does so without awaiting.
         name: Distinguishes several of these middlewares in one agent; the lowest of their ceilings holds.
@@ -189,6 +191,8 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         removed: Literal["follow", "keep"] = "follow",
         window: int | None = None,
         counter: Counter | None = None,
+        features: Features | None = None,
+        redaction: Redaction | None = None,
         ask_model: bool = False,
         name: str = "wmem",
     ) -> None:
@@ -210,7 +214,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             check_count(window, "window", 1)
         if not isinstance(name, str) or not name.strip():
             raise InvalidInputError(f"name must be a text that is not blank, not {describe(name)}")
-        self._lazy_memory = LazyMemory(memory, agent_id, counter, store=store)
+        self._lazy_memory = LazyMemory(memory, agent_id, counter, features=features, redaction=redaction, store=store)
         self._session = session
         self._long_term = LongTermOption(long_term)
         self.tools: Sequence[BaseTool] = self._make_tools(tools)

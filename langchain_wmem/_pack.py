@@ -26,7 +26,7 @@ from langchain_wmem._runnable_input import RunnableInput, read_runnable_input
 from langchain_wmem._session import LongTermOption, run_path
 from langchain_wmem._shortening import leave_out_cut, mark_cut
 from langchain_wmem._trace import describe_prompt, is_heard
-from wmem import AsyncScope, Context, Counter, Message, Scope
+from wmem import AsyncScope, Context, Counter, Features, Message, Redaction, Scope
 from wmem.adapter import (
     LazyMemory,
     LongTerm,
@@ -119,6 +119,8 @@ class WmemPack(Runnable[object, Any]):
         artifacts: bool = True,
         removed: Literal["follow", "keep"] = "follow",
         counter: Counter | None = None,
+        features: Features | None = None,
+        redaction: Redaction | None = None,
         name: str = "wmem_pack",
     ) -> None:
         self._settings = PackSettings(
@@ -140,7 +142,7 @@ class WmemPack(Runnable[object, Any]):
             if not isinstance(text, str) or not (text.strip() or option == "system"):
                 raise InvalidInputError(f"{option} must be a text, not {describe(text)}")
         self.name = name
-        self._lazy_memory = LazyMemory(memory, agent_id, counter, store=store)
+        self._lazy_memory = LazyMemory(memory, agent_id, counter, features=features, redaction=redaction, store=store)
         self._session = session
         self._long_term = LongTermOption(long_term)
         self._model = model

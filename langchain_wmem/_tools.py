@@ -10,7 +10,7 @@ from langgraph.runtime import Runtime, get_runtime
 from pydantic import ValidationError
 
 from langchain_wmem._session import LongTermOption, Session, home_depth, run_path, scope_path
-from wmem import AsyncScope, Counter, Scope
+from wmem import AsyncScope, Counter, Features, Redaction, Scope
 from wmem.adapter import (
     Keep,
     LazyMemory,
@@ -41,6 +41,8 @@ def wmem_tools(
     include: Collection[ToolName] = ("remember", "recall", "forget"),
     token_limit: int = 1_000,
     counter: Counter | None = None,
+    features: Features | None = None,
+    redaction: Redaction | None = None,
 ) -> list[BaseTool]:
     """The tools `remember`, `recall` and `forget` over a session and its user's long-term memory.
 
@@ -70,13 +72,16 @@ def wmem_tools(
         include: Which of them.
         token_limit: Most tokens of an answer of `recall`; at least 128.
         counter: Counts tokens; only with a URL.
+        features: What the memory may use; only with a URL: see `wmem.open`.
+        redaction: What of it is redacted; only with a URL: see `wmem.open`.
 
     Raises:
         InvalidInputError: No agent, or an unknown or impossible setting.
     """
     option = LongTermOption(long_term)
     made = MemoryTools(include, token_limit=token_limit, keep=keep)
-    return make_tools(made, RunSession(LazyMemory(memory, agent_id, counter, store=store), session, option))
+    opened = LazyMemory(memory, agent_id, counter, features=features, redaction=redaction, store=store)
+    return make_tools(made, RunSession(opened, session, option))
 
 
 class RunPlace(NamedTuple):

@@ -13,7 +13,7 @@ from llamaindex_wmem._history import to_storable
 from llamaindex_wmem._options import refuse_unknown
 from llamaindex_wmem._recent_views import RECENT_VIEWS
 from llamaindex_wmem._tokenizer import TokenizerCounter
-from wmem import AsyncScope, Calibrations, InvalidInputError, Message, Scope
+from wmem import AsyncScope, Calibrations, Features, InvalidInputError, Message, Redaction, Scope
 from wmem.adapter import (
     LazyMemory,
     LongTermChoice,
@@ -94,13 +94,16 @@ class SessionMemory(BaseMemory):
         *,
         handle: Memory | None,
         counter: TokenizerCounter | None,
+        features: Features | None = None,
+        redaction: Redaction | None = None,
         history: Sequence[ChatMessage] = (),
     ) -> Self:
         begun = to_storable(history, RECENT_VIEWS)
         made = cls(**fields)
         made._counter = counter
-        if handle is not None or counter is not None:
-            made._use(LazyMemory(fields["url"] if handle is None else handle, made.agent_id, counter))
+        if (handle, counter, features, redaction) != (None,) * 4:
+            memory = fields["url"] if handle is None else handle
+            made._use(LazyMemory(memory, made.agent_id, counter, features=features, redaction=redaction))
         if begun:
             made._store_history(made.scope(), begun)
         if made.store is None:

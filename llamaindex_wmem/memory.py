@@ -15,7 +15,18 @@ from llamaindex_wmem._recent_views import RECENT_VIEWS
 from llamaindex_wmem._session_memory import DEFAULT_TOKEN_LIMIT, PRIVATE_URL, SessionMemory
 from llamaindex_wmem._status import read_status, select_messages
 from llamaindex_wmem._tokenizer import TokenizerCounter
-from wmem import AgentMemory, AsyncAgentMemory, AsyncScope, BudgetError, Context, InvalidInputError, Message, Scope
+from wmem import (
+    AgentMemory,
+    AsyncAgentMemory,
+    AsyncScope,
+    BudgetError,
+    Context,
+    Features,
+    InvalidInputError,
+    Message,
+    Redaction,
+    Scope,
+)
 from wmem.adapter import (
     LongTerm,
     SessionName,
@@ -35,6 +46,9 @@ PACK_OPTIONS = ("reserve", "tail", "recent", "stable", "summary", "zone", "profi
 _NEWEST_COUNT = 16
 _LOOKBACK_LIMITS = (512, None)
 """How many messages are searched for the newest user message, if the newest 16 hold none; None for all."""
+
+
+_BESIDE_FIELDS = ("memory", "llm", "chat_history", "tokenizer_fn", "features", "redaction")
 
 
 class WmemMemory(SessionMemory):
@@ -98,6 +112,8 @@ class WmemMemory(SessionMemory):
         llm: LLM | None = None,
         chat_history: Sequence[ChatMessage] | None = None,
         tokenizer_fn: Callable[[str], Sequence[Any]] | None = None,
+        features: Features | None = None,
+        redaction: Redaction | None = None,
         reserve: int = 0,
         tail: float = 0.5,
         recent: int = 4,
@@ -127,6 +143,9 @@ class WmemMemory(SessionMemory):
             chat_history: First messages of a new session. A session that begins or ends with them is unchanged.
             tokenizer_fn: Counts tokens, as its result's length, instead of wmem's counter. It is not
                 serialised: copies in the process find it, others count with wmem's.
+            features: What the memory may use; only with `url`, as `redaction`: see `wmem.open`.
+            redaction: What of it is redacted. Neither is serialised: copies find them in the process, and are refused
+                elsewhere.
 
         Raises:
             InvalidInputError: An id or the URL is missing, an option is unknown (those of LlamaIndex's own
@@ -134,7 +153,7 @@ class WmemMemory(SessionMemory):
                 neither begins nor ends with `chat_history`.
             StoreError: The store cannot be opened.
         """
-        refuse_unknown(unknown, [*cls.model_fields, "memory", "llm", "chat_history", "tokenizer_fn"])
+        refuse_unknown(unknown, [*cls.model_fields, *_BESIDE_FIELDS])
         handle = memory.sync() if isinstance(memory, AsyncAgentMemory) else memory
         if handle is not None:
             if not isinstance(handle, AgentMemory):
@@ -147,8 +166,12 @@ class WmemMemory(SessionMemory):
             url, agent_id = handle.url, handle.agent_id
         if store is not None:
             check_registered(store)
-            if url is not None or tokenizer_fn is not None:
-                raise InvalidInputError(f"the opener of {store!r} has url and counter: leave url and tokenizer_fn out")
+            if (url, tokenizer_fn, features, redaction) != (None,) * 4:
+                msg = (
+                    f"the opener of {store!r} has url, counter, features and redaction: leave url, tokenizer_fn, "
+                    "features and redaction out"
+                )
+                raise InvalidInputError(msg)
         if url == PRIVATE_URL and handle is None:
             url = f"{PRIVATE_URL}{uuid4().hex}"
         if token_limit is None:
@@ -173,7 +196,14 @@ class WmemMemory(SessionMemory):
             "reasoning": reasoning,
         }
         counter = TokenizerCounter(tokenizer_fn) if tokenizer_fn is not None else None
-        return cls._create(fields, handle=handle, counter=counter, history=() if chat_history is None else chat_history)
+        return cls._create(
+            fields,
+            handle=handle,
+            counter=counter,
+            features=features,
+            redaction=redaction,
+            history=() if chat_history is None else chat_history,
+        )
 
     @property
     def tokenizer_fn(self) -> Callable[[str], Sequence[Any]]:

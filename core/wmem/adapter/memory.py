@@ -1,6 +1,6 @@
 """A memory for an adapter: the caller's own, one opened from a URL or by its name on first use, or a copy of one."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 from wmem.agent import AgentMemory, AsyncAgentMemory, aopen, open  # noqa: A004  # `wmem.open` under its own name
@@ -17,6 +17,8 @@ from wmem.engine.store import check_url
 from wmem.errors import InvalidInputError, SerializationError
 from wmem.fork import new_renewed_lock
 from wmem.journal.redis_url import HIDDEN, RedisUrl
+from wmem.model.features import Features
+from wmem.rules.redaction import Redaction
 from wmem.tokens.counter import Counter
 
 Memory: TypeAlias = AgentMemory | AsyncAgentMemory
@@ -36,6 +38,8 @@ class LazyMemory:
         memory: An open memory, which the caller closes, or a URL; None with `store`.
         agent_id: The agent that owns it; required with a URL, checked otherwise.
         counter: Counts tokens; only with a URL, since an open memory has its own.
+        features: What the memory may use; only with a URL, as `redaction`.
+        redaction: See `wmem.open`. Neither is written out: a copy is never opened with more features or less redaction.
         store: The name under which its opener is registered: see `wmem.register`.
         needs: Of a copy: with what the memory was opened beside its URL.
 
@@ -49,6 +53,8 @@ class LazyMemory:
         agent_id: str | None,
         counter: Counter | None = None,
         *,
+        features: Features | None = None,
+        redaction: Redaction | None = None,
         store: str | None = None,
         needs: Sequence[str] = (),
     ) -> None:
@@ -72,8 +78,14 @@ class LazyMemory:
             self._url, self._needs, agent_id = memory.url, list_needs(memory), memory.agent_id
         if counter is not None and not isinstance(memory, str):
             raise InvalidInputError("an open memory counts with its own counter; pass counter to wmem.open instead")
+        if (features is not None or redaction is not None) and not isinstance(memory, str):
+            msg = "an open memory has features and a redaction of its own; pass them to wmem.open instead"
+            raise InvalidInputError(msg)
         self._agent_id = agent_id or ""
-        self._counter = counter
+        self._counter, self._features, self._redaction = counter, features, redaction
+        # Before the first use, too, a copy needs them.
+        told = {"features": features not in (None, Features.all()), "redaction": redaction not in (None, Redaction())}
+        self._needs = _join(self._needs, [name for name, is_needed in told.items() if is_needed])
         self._lock = new_renewed_lock()
         self._opened: Memory | None = None
         if self.missing:  # held at once: it may be closed elsewhere before the first use
@@ -105,7 +117,12 @@ class LazyMemory:
         """What it needs and does not hold: a copy without it is looked for in the process."""
         if self.given is not None or self.store is not None:
             return ()
-        held = {_PASSWORD: isinstance(self._url, RedisUrl), "counter": self._counter is not None}
+        held = {
+            _PASSWORD: isinstance(self._url, RedisUrl),
+            "counter": self._counter is not None,
+            "features": self._features is not None,
+            "redaction": self._redaction is not None,
+        }
         return tuple(each for each in self._needs if not held.get(each))
 
     def memory(self) -> AgentMemory:
@@ -129,14 +146,26 @@ class LazyMemory:
     def _open(self) -> AgentMemory:
         if self.store is not None:
             return open_registered(self.store, self._agent_id)
-        return self._find() or open(self._url, agent_id=self._agent_id, counter=self._counter)
+        return self._find() or open(
+            self._url,
+            agent_id=self._agent_id,
+            counter=self._counter,
+            features=self._features,
+            redaction=self._redaction,
+        )
 
     async def _aopen(self) -> AsyncAgentMemory:
         if self.store is not None:
             return await aopen_registered(self.store, self._agent_id)
         if (memory := self._find()) is not None:
             return memory.aio()
-        return await aopen(self._url, agent_id=self._agent_id, counter=self._counter)
+        return await aopen(
+            self._url,
+            agent_id=self._agent_id,
+            counter=self._counter,
+            features=self._features,
+            redaction=self._redaction,
+        )
 
     def _find(self) -> AgentMemory | None:
         """What is open in this process and has what is missing; None if it is opened from its URL."""
@@ -152,7 +181,7 @@ class LazyMemory:
         with self._lock:
             kept = self._opened = self._opened or memory
             self._url, self._agent_id = kept.url, kept.agent_id
-            self._needs = self._needs or list_needs(kept)
+            self._needs = _join(list_needs(kept), self._needs)
         return kept
 
     def close(self) -> None:
@@ -193,13 +222,25 @@ class LazyMemory:
         if self._url == _PRIVATE_URL:
             self.memory()  # opened now: the copy's own would be another one
         memory = None if self.store is not None else self._url
-        copied = LazyMemory(memory, self._agent_id, self._counter, store=self.store, needs=self._needs)
+        copied = LazyMemory(
+            memory,
+            self._agent_id,
+            self._counter,
+            features=self._features,
+            redaction=self._redaction,
+            store=self.store,
+            needs=self._needs,
+        )
         if self._opened is not None and (self.missing or self._url == _PRIVATE_URL):
             copied._opened = reopen(self._opened)
         return copied
 
     def __deepcopy__(self, memo: object) -> "LazyMemory":
         return self.__copy__()
+
+
+def _join(needs: Iterable[str], others: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*needs, *others)))
 
 
 def _to_sync(memory: Memory) -> AgentMemory:
