@@ -50,6 +50,7 @@ from tests.suites.redaction import RedactionSuite
 from tests.suites.scenarios import ScenarioSuite
 from tests.suites.scopes import ScopesSuite
 from tests.suites.searches import SearchSuite
+from tests.suites.skills import SkillsSuite
 from tests.suites.standing import StandingSuite
 from tests.suites.summaries import SummariesSuite
 from tests.suites.surrogates import SurrogatesSuite
@@ -228,6 +229,9 @@ class TestSearch(Everywhere, SearchSuite): ...
 
 
 class TestGate(Everywhere, GateSuite): ...
+
+
+class TestSkills(Everywhere, SkillsSuite): ...
 
 
 class TestSummaries(Everywhere, SummariesSuite): ...

@@ -184,6 +184,7 @@ async def aopen(
     summarizer: Summarizer | SummarizerFunction | None = None,
     redaction: Redaction | None = None,
     gate: Gate | None = None,
+    enable_skill_extraction: bool = True,
 ) -> AsyncAgentMemory:
     """Open an agent's memory for coroutines; see `open`."""
     options = OpenOptions(
@@ -202,6 +203,7 @@ async def aopen(
         summarizer,
         redaction,
         gate,
+        enable_skill_extraction,
     )
     core = await aopen_core(url, agent_id, options)
     if not create and not await arun(core.exists(), core.ports.aio):

@@ -82,11 +82,13 @@ class TurnOptions(NamedTuple):
     Attributes:
         default_filters: Of contexts that are assembled without filters.
         enable_tool_tracking: Whether tool calls that are tracked are stored.
+        enable_skill_extraction: Whether maintenance makes skills of tool calls.
     """
 
     types: TypeRegistry
     default_filters: Filters = NO_FILTERS
     enable_tool_tracking: bool = True
+    enable_skill_extraction: bool = True
 
 
 class AgentCore:
@@ -145,7 +147,7 @@ class AgentCore:
         policy: Policy | None = None,
     ) -> TurnCore:
         """A new turn; see `AgentMemory.turn`."""
-        _, filters, tracks_tools = self.turn_options
+        _, filters, tracks_tools, _ = self.turn_options
         full = settings._replace(default_filters=filters, tracks_tools=tracks_tools).check()
         return TurnCore(self.bind_types(names, policy), full, turn_id)
 
@@ -299,6 +301,7 @@ class AgentCore:
             paths=paths,
             now=self.settings.clock(),
             store=self.job_store,
+            extracts_skills=self.turn_options.enable_skill_extraction,
         )
         return (yield from run_jobs(jobs, context))
 
@@ -396,6 +399,7 @@ class OpenOptions(NamedTuple):
     summarizer: Summarizer | SummarizerFunction | None = None
     redaction: Redaction | None = None
     gate: Gate | None = None
+    enable_skill_extraction: bool = True
 
 
 class _CheckedCounter:
@@ -499,6 +503,7 @@ def open_core(url: str, agent_id: str, options: OpenOptions, *, is_async: bool =
         "memory_types": turns.types.is_configured,
         "default_filters": options.default_filters is not None,
         "enable_tool_tracking": not turns.enable_tool_tracking,
+        "enable_skill_extraction": not turns.enable_skill_extraction,
     }
     needs = tuple(name for name, is_needed in needed.items() if is_needed)
     memory = AgentCore(store, root, settings, needs, turns)
@@ -511,7 +516,8 @@ def _check_turn_options(options: OpenOptions, *, is_async: bool) -> TurnOptions:
     if not isinstance(filters, Filters):
         raise InvalidInputError(f"default_filters must be wmem.Filters, not {describe(filters)}")
     tracks_tools = check_flag(options.enable_tool_tracking, "enable_tool_tracking")
-    return TurnOptions(TypeRegistry(options.memory_types, is_async=is_async), filters, tracks_tools)
+    extracts_skills = check_flag(options.enable_skill_extraction, "enable_skill_extraction")
+    return TurnOptions(TypeRegistry(options.memory_types, is_async=is_async), filters, tracks_tools, extracts_skills)
 
 
 async def aopen_core(url: str, agent_id: str, options: OpenOptions) -> AgentCore:

@@ -295,6 +295,7 @@ def open(
     summarizer: Summarizer | SummarizerFunction | None = None,
     redaction: Redaction | None = None,
     gate: Gate | None = None,
+    enable_skill_extraction: bool = True,
 ) -> AgentMemory:
     """Open an agent's memory.
 
@@ -337,6 +338,8 @@ def open(
             redacts nothing. Names are not redacted: of agents, scopes, keys, tools, and ids.
         gate: What an item must have to enter a memory type, and rules that say which; by default each takes what its
             type and kind say. It belongs to this memory and is not stored.
+        enable_skill_extraction: Whether maintenance makes skills of sequences of tool calls that worked several times:
+            of those tracked in turns, and of those in the messages of closed sessions.
 
     Raises:
         InvalidInputError: An unknown URL, an id that is blank or holds control characters,
@@ -361,6 +364,7 @@ def open(
         summarizer,
         redaction,
         gate,
+        enable_skill_extraction,
     )
     core = open_core(url, agent_id, options)
     if not create and not run(core.exists(), core.ports.sync):

@@ -228,7 +228,10 @@ def check_needs(url: str, agent_id: str, needs: Sequence[str]) -> None:
 
 
 _DISPENSABLE = frozenset(
-    {"policy", "counter", "clock", "media_tokens", "memory_types", "default_filters", "enable_tool_tracking", "gate"}
+    {
+        *("policy", "counter", "clock", "media_tokens", "memory_types", "default_filters"),
+        *("enable_tool_tracking", "enable_skill_extraction", "gate"),
+    }
 )
 """What a copy is opened without, for what is stored is reached all the same."""
 _ADVICE = "wmem.register('name', lambda: wmem.open(…)) in each process and make it with store='name'"

@@ -35,6 +35,7 @@ from wmem.retrieval.ranking import (
     session_scores,
 )
 from wmem.retrieval.recall_index import RecallIndex, VectorCache
+from wmem.retrieval.skills import lead_with_skills
 from wmem.retrieval.summaries import find_once, is_represented
 from wmem.retrieval.updates import mark_updates
 from wmem.rules.composite_query import BesideText
@@ -127,7 +128,7 @@ def search(replicas: Sequence[Replica[Any]], query: Query) -> Iterator[Hit]:
     # A stable sort: of equal scores the nearer scope's and the better match stays first.
     best_first = sorted(ranked, key=_SCORE, reverse=True)[: query.limit]
     if profile.near_equal and any(replica.state.items for replica in replicas):
-        best_first = _order_items(best_first, query.now, profile.near_equal)
+        best_first = lead_with_skills(_order_items(best_first, query.now, profile.near_equal))
     floor = -math.inf
     if query.for_note and best_first:
         is_relevant = any(each.coverage >= profile.question_floor for each in found)

@@ -1,12 +1,14 @@
 """All jobs of maintenance, in the order in which they run."""
 
 from wmem.agent.consolidation.close_episodes import close_episodes
+from wmem.agent.consolidation.extract_skills import EXTRACT_SKILLS
 from wmem.agent.consolidation.jobs import Job
 from wmem.agent.consolidation.merge_duplicates import MERGE_DUPLICATES
 from wmem.agent.consolidation.thin_episodic import THIN_EPISODIC, thin_episodic
 
 JOBS: tuple[Job, ...] = (
     Job("close-episodes", close_episodes),
+    EXTRACT_SKILLS,
     MERGE_DUPLICATES,
     Job(THIN_EPISODIC, thin_episodic),
 )

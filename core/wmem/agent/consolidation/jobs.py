@@ -70,6 +70,7 @@ class JobContext:
         paths: All scopes of the agent.
         now: UTC epoch seconds, for the whole pass.
         store: What this job remembers of earlier passes.
+        extracts_skills: Whether skills are made of tool calls.
     """
 
     engine: Engine[Any]
@@ -78,6 +79,7 @@ class JobContext:
     paths: Sequence[Path]
     now: float
     store: JobStore = field(default_factory=JobStore)
+    extracts_skills: bool = True
 
     @property
     def settings(self) -> Settings:

@@ -1,0 +1,197 @@
+"""The job that turns what worked several times, as sequences of tool calls, into skills of semantic memory."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from wmem.agent.consolidation.jobs import Job, JobContext, JobReport
+from wmem.agent.consolidation.skill_items import EXTRACT_SKILLS_NAME as NAME
+from wmem.agent.consolidation.skill_items import SkillUpdate, list_sources, to_draft
+from wmem.agent.consolidation.tool_traces import TrackedCalls, list_message_traces, parse_place
+from wmem.agent.types.flows import draft_row
+from wmem.agent.types.turn_pointers import ClosedTurns, SessionLife, is_alive
+from wmem.engine.replica import Replica
+from wmem.errors import ConflictError
+from wmem.flow import Flow
+from wmem.model.history import Cursor, Path, to_scope_id
+from wmem.rules.routing import CONVERSATION, EPISODIC, SEMANTIC
+from wmem.rules.skills.calls import Trace
+from wmem.rules.skills.miner import mine
+from wmem.rules.skills.wording import Skill, to_skill
+from wmem.scope.handle import Handle
+from wmem.scope.items.promotion import long_term_handle
+
+if TYPE_CHECKING:
+    from wmem.model.row import Row
+
+_MAX_CALLS = 10_000
+"""Calls that skills are mined from, the newest ones; what was counted before stays counted."""
+_MAX_SESSIONS = 2_000
+"""Closed sessions whose messages are read, the newest ones, each once in a process."""
+_SESSIONS_PER_READ = 64
+_Signature: TypeAlias = tuple[int, float]
+"""How many messages of a session were closed, and when the last ones were."""
+
+
+class _Session(NamedTuple):
+    """The traces of a closed session.
+
+    Attributes:
+        cursor: Where its journal stood when it was read; None if it is gone.
+    """
+
+    signature: _Signature
+    cursor: Cursor | None
+    traces: Sequence[Trace]
+
+
+class _Sessions(NamedTuple):
+    """The closed sessions, as far as this process has read them."""
+
+    by_life: Mapping[SessionLife, _Session]
+
+
+def extract_skills(context: JobContext) -> Flow[JobReport]:
+    """Mine the traces of each long-term memory, and bring its skills up to date."""
+    counts: Counter[str] = Counter()
+    scopes = {handle.path[:-1] for name in (EPISODIC, CONVERSATION) for handle in context.long_term(name)}
+    for scope in sorted(scopes) if context.extracts_skills else ():
+        traces, version = yield from _read_traces(context, scope)
+        target = long_term_handle(context.root, scope, SEMANTIC)
+        key = NAME, scope
+        if context.store.values.get(key) == version:
+            continue
+        newest = _choose_newest(traces)
+        skills = [to_skill(pattern) for pattern in mine(newest)]
+        try:
+            counts += yield from _store_skills(context, target, skills, newest)
+        except ConflictError:
+            continue  # another process is writing there: left to the next pass
+        context.store.values[key] = version
+    return JobReport(sum(counts.values()), dict(counts))
+
+
+EXTRACT_SKILLS = Job(NAME, extract_skills)
+
+
+# -- reading
+
+
+def _read_traces(context: JobContext, scope: Path) -> Flow[tuple[list[Trace], object]]:
+    """The traces of a long-term memory, and what is another value whenever they are others."""
+    traces: list[Trace] = []
+    threads: set[str] = set()
+    version = 0
+    if (*scope, EPISODIC) in context.paths:
+        [replica] = yield from context.engine.sync([(*scope, EPISODIC)])
+
+        def list_tracked(calls: TrackedCalls) -> tuple[list[Trace], set[str], int]:
+            with replica.lock:
+                replica.catch_up(TrackedCalls, calls)
+                return calls.list_traces(replica.path, replica.state), calls.list_threads(), calls.version
+
+        traces, threads, version = replica.use_derived(TrackedCalls, list_tracked)
+    sessions: Mapping[SessionLife, _Session] = {}
+    if (*scope, CONVERSATION) in context.paths:
+        sessions = yield from _read_sessions(context, (*scope, CONVERSATION))
+    # Who tracks calls and stores messages, too, made each call once.
+    untracked = {life: each for life, each in sessions.items() if to_scope_id(life.names) not in threads}
+    traces += [trace for each in untracked.values() for trace in each.traces]
+    return traces, (version, {life: each[:2] for life, each in untracked.items()})
+
+
+def _read_sessions(context: JobContext, path: Path) -> Flow[Mapping[SessionLife, _Session]]:
+    """The closed sessions; only those are read that were closed or written since the last pass."""
+    [conversation] = yield from context.engine.sync([path])
+    closed = conversation.use_derived(ClosedTurns, _sign_sessions)
+    key = NAME, path
+    stored = context.store.values.get(key)
+    known = stored.by_life if isinstance(stored, _Sessions) else {}
+    changed = [
+        life
+        for life, signature in closed.items()
+        if (before := known.get(life)) is None
+        or before.signature != signature
+        or _was_written(context, (*path[:1], *life.names), before)
+    ]
+    read: dict[SessionLife, _Session] = {}
+    for begin in range(0, len(changed), _SESSIONS_PER_READ):
+        part = {(*path[:1], *life.names): life for life in changed[begin : begin + _SESSIONS_PER_READ]}
+        for replica in (yield from context.engine.sync_readable(list(part))):
+            life = part[replica.path]
+            if is_alive(replica, life.incarnation):
+                read[life] = _Session(closed[life], *_read_messages(replica))
+    sessions = {life: read.get(life) or known.get(life) or _Session(closed[life], None, ()) for life in closed}
+    context.store.values[key] = _Sessions(sessions)
+    return sessions
+
+
+def _was_written(context: JobContext, path: Path, before: _Session) -> bool:
+    """Whether a session was written since it was read, as far as this process knows: maintenance reads all scopes."""
+    replica = context.engine.replicas.get(path)
+    return replica is not None and replica.has_synced and before.cursor not in (None, replica.cursor)
+
+
+def _sign_sessions(turns: ClosedTurns) -> dict[SessionLife, _Signature]:
+    closed = dict.fromkeys(turns.newest_sessions(_MAX_SESSIONS, besides=None), (0, 0.0))
+    for pointer in turns.pointers.values():
+        if pointer.session in closed:
+            messages, at = closed[pointer.session]
+            closed[pointer.session] = messages + len(pointer.message_ids), max(at, pointer.closed_at)
+    return closed
+
+
+def _read_messages(replica: Replica[Any]) -> tuple[Cursor, list[Trace]]:
+    with replica.lock:
+        cursor = replica.cursor
+        rows = [row for id in replica.state.messages if (row := replica.state.rows[id]).calls]
+    return cursor, list_message_traces(replica.path, rows)
+
+
+def _choose_newest(traces: Iterable[Trace]) -> list[Trace]:
+    chosen: list[Trace] = []
+    calls = 0
+    for trace in sorted(traces, key=lambda trace: (trace.steps[-1].at, trace.id), reverse=True):
+        calls += len(trace.steps)
+        if calls > _MAX_CALLS and chosen:
+            break
+        chosen.append(trace)
+    return chosen
+
+
+# -- writing
+
+
+def _store_skills(
+    context: JobContext, target: Handle, skills: Sequence[Skill], traces: Iterable[Trace]
+) -> Flow[Counter[str]]:
+    """Bring the skills of a semantic memory up to date; returns how many were changed how."""
+    if not skills and target.path not in context.paths:
+        return Counter()
+    minimum = context.types.semantic.min_importance
+    drafts: dict[str, Row] = {}
+    for skill in skills:
+        draft = to_draft(skill)
+        if draft.importance is None or draft.importance >= minimum:
+            row, _ = yield from draft_row(target, draft)
+            drafts[skill.id] = row._replace(id=skill.id)
+    erased = yield from _list_erased(context, target, traces)
+    return (yield from target.commit(SkillUpdate(skills, drafts, erased, context.now).decide, context.now))
+
+
+def _list_erased(context: JobContext, target: Handle, traces: Iterable[Trace]) -> Flow[set[str]]:
+    """The sources of known skills that were erased."""
+    _, state = yield from target.replica()
+    there = {step.call_id for trace in traces for step in trace.steps}
+    by_scope: dict[Path, dict[str, str]] = {}
+    for place in list_sources(state):
+        if place not in there:
+            path, id = parse_place(place, target.path[0])
+            by_scope.setdefault(path, {})[id] = place
+    paths = [path for path in by_scope if path in context.paths]
+    replicas = (yield from context.engine.sync_readable(paths)) if paths else []
+    erased: set[str] = set()
+    for replica in replicas:
+        with replica.lock:
+            erased |= {place for id, place in by_scope[replica.path].items() if id in replica.state.erased}
+    return erased
