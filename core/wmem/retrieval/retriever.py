@@ -127,7 +127,7 @@ def search(replicas: Sequence[Replica[Any]], query: Query) -> Iterator[Hit]:
     ranked = chain.from_iterable(map(CandidateRows.rank, found, scores, repeat(scale), repeat(query.limit)))
     # A stable sort: of equal scores the nearer scope's and the better match stays first.
     best_first = sorted(ranked, key=_SCORE, reverse=True)[: query.limit]
-    if profile.near_equal and any(replica.state.items for replica in replicas):
+    if (has_items := any(replica.state.items for replica in replicas)) and profile.near_equal:
         best_first = lead_with_skills(_order_items(best_first, query.now, profile.near_equal))
     floor = -math.inf
     if query.for_note and best_first:
@@ -139,7 +139,8 @@ def search(replicas: Sequence[Replica[Any]], query: Query) -> Iterator[Hit]:
             floor = profile.score_floor * best
         if profile.density:
             best_first = order_for_note(best_first, profile.density)
-    best_first = find_once(best_first, _place_of)
+    if has_items:
+        best_first = find_once(best_first, _place_of)
     hits = (each.hit(at, score, added, maxima, profile, floor=floor) for score, each, at, added in best_first)
     names = ((each.path, each.rows[at].id) for _, each, at, _ in best_first)
     return iter(mark_updates(hits, names, replicas, query, lambda rows, nearer: accept(nearer, rows)))
