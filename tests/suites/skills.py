@@ -86,6 +86,16 @@ class SkillsSuite(FacetSuite):
         assert "guest7@inn.example" not in f"{skill}"
         assert "B7007" not in f"{skill}"
 
+    def test_a_skill_goes_through_the_gate(self, open_memory: MemoryOpener, call: Call) -> None:
+        routed = wmem.Gate(routes=(wmem.Route("nowhere-near", ("working",), types=("skill",)),))
+        for agent, gate in (("strict", wmem.Gate(min_importance=0.9)), ("routed", routed)):
+            memory = open_memory(agent, gate=gate)
+            for number in range(3):
+                work(memory, call, f"session-{number}", number)
+            report = call(memory.maintain, JOB).jobs["extract-skills"]
+            assert (report.changed, report.error) == (0, "")
+            assert skills(memory, call) == []
+
     # -- erasure and failures
 
     def test_a_skill_leaves_when_what_it_was_made_of_is_erased(

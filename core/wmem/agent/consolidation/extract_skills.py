@@ -2,27 +2,28 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from wmem.agent.consolidation.jobs import Job, JobContext, JobReport
 from wmem.agent.consolidation.skill_items import EXTRACT_SKILLS_NAME as NAME
 from wmem.agent.consolidation.skill_items import SkillUpdate, list_sources, to_draft
 from wmem.agent.consolidation.tool_traces import TrackedCalls, list_message_traces, parse_place
-from wmem.agent.types.flows import draft_row
+from wmem.agent.gate.routing import choose_stores
+from wmem.agent.types.draft import ItemDraft
+from wmem.agent.types.flows import draft_row, find_minima
 from wmem.agent.types.turn_pointers import ClosedTurns, SessionLife, is_alive
 from wmem.engine.replica import Replica
 from wmem.errors import ConflictError
 from wmem.flow import Flow
 from wmem.model.history import Cursor, Path, to_scope_id
+from wmem.model.row import Row
 from wmem.rules.routing import CONVERSATION, EPISODIC, SEMANTIC
 from wmem.rules.skills.calls import Trace
 from wmem.rules.skills.miner import mine
 from wmem.rules.skills.wording import Skill, to_skill
+from wmem.scope.gate import weigh
 from wmem.scope.handle import Handle
 from wmem.scope.items.promotion import long_term_handle
-
-if TYPE_CHECKING:
-    from wmem.model.row import Row
 
 _MAX_CALLS = 10_000
 """Calls that skills are mined from, the newest ones; what was counted before stays counted."""
@@ -168,15 +169,25 @@ def _store_skills(
     """Bring the skills of a semantic memory up to date; returns how many were changed how."""
     if not skills and target.path not in context.paths:
         return Counter()
-    minimum = context.types.semantic.min_importance
+    _, state = yield from target.replica()
     drafts: dict[str, Row] = {}
     for skill in skills:
         draft = to_draft(skill)
-        if draft.importance is None or draft.importance >= minimum:
-            row, _ = yield from draft_row(target, draft)
-            drafts[skill.id] = row._replace(id=skill.id)
+        row, _ = yield from draft_row(target, draft)
+        known = skill.id in state.rows
+        row = row._replace(id=skill.id)
+        drafts |= {skill.id: row} if known else (yield from _pass_gate(context, target, draft, row))
     erased = yield from _list_erased(context, target, traces)
     return (yield from target.commit(SkillUpdate(skills, drafts, erased, context.now).decide, context.now))
+
+
+def _pass_gate(context: JobContext, target: Handle, draft: ItemDraft, row: Row) -> Flow[dict[str, Row]]:
+    """The row of a new skill, by its id, as it is to be stored; none if the gate sends it elsewhere or refuses it."""
+    types = context.types.bind(context.root)
+    if types.semantic.name not in choose_stores(types, draft):
+        return {}
+    weighed = yield from weigh(target, row, context.now, find_minima(target, types.semantic.name, gated=True))
+    return {} if weighed.rejected is not None else {row.id: weighed.row}
 
 
 def _list_erased(context: JobContext, target: Handle, traces: Iterable[Trace]) -> Flow[set[str]]:
