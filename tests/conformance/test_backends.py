@@ -11,7 +11,7 @@ import wmem.engine.backends
 from tests import suites
 from tests.matrix import PLAIN, Everywhere
 from tests.suites.buffer import BufferSuite
-from tests.suites.consolidation import MergeDuplicatesSuite
+from tests.suites.consolidation import MarkSupersededSuite, MergeDuplicatesSuite
 from tests.suites.context_window import ContextWindowSuite
 from tests.suites.decisions import DecisionsSuite
 from tests.suites.document_1 import Document1Suite
@@ -159,6 +159,9 @@ class TestEpisodes(Everywhere, EpisodesSuite): ...
 
 
 class TestMemoryTypes(Everywhere, MemoryTypesSuite): ...
+
+
+class TestMarkSuperseded(Everywhere, MarkSupersededSuite): ...
 
 
 class TestMergeDuplicates(Everywhere, MergeDuplicatesSuite): ...

@@ -7,9 +7,11 @@ import pytest
 import wmem
 from wmem.testing.suite import Call, Clock, FacetSuite, MemoryOpener
 
-__all__ = ["MergeDuplicatesSuite"]
+__all__ = ["MarkSupersededSuite", "MergeDuplicatesSuite"]
 
-MERGE = "merge-duplicates"
+DAY = 86_400.0
+MARCH_1_2024 = 1_709_251_200.0
+MERGE, SUPERSEDE = "merge-duplicates", "mark-superseded"
 TEA = "The user likes green tea."
 
 
@@ -198,3 +200,164 @@ class MergeDuplicatesSuite(FacetSuite):
         clock.advance(1)
         self.promote(memory, call, "s2", TEA)
         assert call(memory.maintain).jobs[MERGE].changed == 1
+
+
+class MarkSupersededSuite(FacetSuite):
+    """Job ``mark-superseded``, and what recall makes of the time until which an item holds."""
+
+    BERLIN, LISBON = "I live in Berlin, near the river.", "I moved to Lisbon."
+
+    @pytest.fixture
+    def memory(self, open_memory: MemoryOpener) -> wmem.AgentMemory:
+        return open_memory()
+
+    def promote(self, memory: wmem.AgentMemory, call: Call, clock: Clock, name: str, text: str, **fields: Any) -> Any:
+        """The copy in long-term memory of an item of a session; a day passes."""
+        scope = memory.scope(name)
+        item = call(scope.items.add, text, **{"type": "fact", "ttl_s": None, **fields})
+        clock.advance(DAY)
+        return call(scope.items.promote, item.id)
+
+    def talk(self, memory: wmem.AgentMemory, call: Call, clock: Clock) -> tuple[Any, Any]:
+        """An item, and one that says otherwise, among others."""
+        old = self.promote(memory, call, clock, "s1", self.BERLIN)
+        new = self.promote(memory, call, clock, "s2", self.LISBON)
+        for number in range(20):
+            call(memory.semantic.items.add, f"The picture with the number {number} shows a tree.", type="fact")
+        return old, new
+
+    def recalled(self, memory: wmem.AgentMemory, call: Call, query: str) -> list[str]:
+        hits = call(memory.scope("s9").recall, query, limit=50)
+        return [hit.id for hit in hits if "picture" not in hit.text]
+
+    def test_the_older_holds_until_the_newer_was_said_and_names_it(
+        self, memory: wmem.AgentMemory, call: Call, clock: Clock
+    ) -> None:
+        old, new = self.talk(memory, call, clock)
+        assert call(memory.maintain, [SUPERSEDE]).jobs[SUPERSEDE] == (1, {"superseded": 1}, "")
+        older, newer = (call(memory.semantic.items.get, each.id) for each in (old, new))
+        assert (older.valid_to, newer.valid_from) == (new.created_at, new.created_at)
+        assert [(each.type, each.target_id) for each in older.relations] == [("superseded_by", new.id)]
+        (decision,) = call(memory.semantic.queue.decisions)
+        assert (decision.kind, decision.id, decision.into, decision.rule) == ("superseded", old.id, new.id, SUPERSEDE)
+        assert call(memory.maintain, [SUPERSEDE]).jobs[SUPERSEDE].changed == 0
+
+    def test_the_older_is_found_with_the_newer_alone(self, memory: wmem.AgentMemory, call: Call, clock: Clock) -> None:
+        old, new = self.talk(memory, call, clock)
+        call(memory.maintain)
+        assert self.recalled(memory, call, "Where do I live?") == [new.id, old.id]
+        assert self.recalled(memory, call, "Where did I live before?") == [old.id, new.id]
+        note = call(memory.scope("s9").pack, "Where do I live?", budget=400).note
+        assert f"{self.BERLIN} [changed later]" in note
+        assert self.LISBON in note
+        found = call(memory.semantic.items.search, "Where do I live near the river?")
+        assert [item.id for item in found if "picture" not in item.content] == [new.id, old.id]
+        assert contents(call(memory.semantic.items.search, "Berlin")) == []
+        assert contents(call(memory.semantic.items.search, "Berlin", include_invalid=True)) == [self.BERLIN]
+        remembered = call(memory.types["semantic"].remember, "", limit=50)
+        assert old.id not in [each.item.id for each in remembered]
+
+    @pytest.mark.parametrize("act", ["erase", "forget"])
+    def test_the_older_holds_again_once_the_newer_is_gone(
+        self, act: str, memory: wmem.AgentMemory, call: Call, clock: Clock
+    ) -> None:
+        old, new = self.talk(memory, call, clock)
+        call(memory.maintain)
+        call(memory.semantic.erase if act == "erase" else memory.semantic.items.forget, new.id)
+        for _ in range(2):
+            assert self.recalled(memory, call, "Where do I live near the river?") == [old.id]
+            assert contents(call(memory.semantic.items.search, "Berlin")) == [self.BERLIN]
+            call(memory.maintain)
+        item = call(memory.semantic.items.get, old.id)
+        assert (item.valid_to, item.relations) == (None, ())
+
+    def test_a_newer_one_that_says_something_else_now_takes_its_mark_along(
+        self, memory: wmem.AgentMemory, call: Call, clock: Clock
+    ) -> None:
+        old, new = self.talk(memory, call, clock)
+        call(memory.maintain)
+        call(memory.semantic.items.update, new.id, content="My sister moved to Lisbon.")
+        assert call(memory.maintain).jobs[SUPERSEDE].detail == {"unmarked": 1}
+        assert call(memory.semantic.items.get, old.id).valid_to is None
+
+    def test_what_changed_back_holds_and_is_no_duplicate_of_what_held_before(
+        self, memory: wmem.AgentMemory, call: Call, clock: Clock
+    ) -> None:
+        old, new = self.talk(memory, call, clock)
+        call(memory.maintain)
+        back = self.promote(memory, call, clock, "s3", "I moved back to Berlin.")
+        call(memory.maintain)
+        by_id = {each: call(memory.semantic.items.get, each) for each in (old.id, new.id, back.id)}
+        assert [item.valid_to for item in by_id.values()] == [new.created_at, back.created_at, None]
+
+    @pytest.mark.parametrize("fields", [{"task_id": "other"}, {"agent_id": "other"}])
+    def test_what_is_of_another_task_or_agent_supersedes_nothing(
+        self, fields: dict[str, Any], memory: wmem.AgentMemory, call: Call, clock: Clock
+    ) -> None:
+        self.promote(memory, call, clock, "s1", self.BERLIN)
+        self.promote(memory, call, clock, "s2", self.LISBON, **fields)
+        assert call(memory.maintain).jobs[SUPERSEDE].changed == 0
+
+    def test_what_a_caller_said_of_its_time_stays(self, memory: wmem.AgentMemory, call: Call, clock: Clock) -> None:
+        until = clock() + 9 * DAY
+        old = self.promote(memory, call, clock, "s1", self.BERLIN, valid_to=until)
+        self.promote(memory, call, clock, "s2", self.LISBON)
+        call(memory.maintain)
+        assert call(memory.semantic.items.get, old.id).valid_to == until
+
+    # -- ranges that callers give
+
+    def test_what_does_not_hold_now_is_in_no_verb_unless_it_is_asked_for(
+        self, memory: wmem.AgentMemory, call: Call, clock: Clock
+    ) -> None:
+        now = clock()
+        session = memory.scope("s")
+        fields: dict[str, dict[str, Any]] = {
+            "over": {"valid_to": now},
+            "ahead": {"valid_from": now + 1},
+            "current": {"valid_from": now},
+        }
+        ids = {
+            name: call(session.items.add, f"The office code is {name}.", type="fact", ttl_s=None, **told).id
+            for name, told in fields.items()
+        }
+        query = "What is the office code?"
+        assert [hit.id for hit in call(session.recall, query)] == [ids["current"]]
+        assert [item.id for item in call(session.items.search, query)] == [ids["current"]]
+        assert [item.id for item in call(session.items.search)] == [ids["current"]]
+        assert [item.id for item in call(session.items.search, "office")] == [ids["current"]]
+        assert [item.id for item in call(session.queue.remember, query)] == [ids["current"]]
+        working = memory.types.session("s")["working"]
+        assert [each.item.id for each in call(working.remember, query)] == [ids["current"]]
+        context = call(session.pack, query, budget=500)
+        assert "current" in context.note
+        assert "over" not in context.note.replace("</recalled>", "")
+        left_out = {unit.ids: unit.rule for unit in context.explain().units if unit.rule == "validity"}
+        assert left_out.keys() == {(ids["over"],), (ids["ahead"],)}
+        with_turn = str(call(memory.turn("s").assemble_context, query, 500).text)
+        assert "The office code is over." not in with_turn
+        assert "The office code is current." in with_turn
+        everything = call(session.items.search, query, include_invalid=True)
+        assert {item.id for item in everything} == {*ids.values()}
+        assert "not valid then" in call(session.items.search, query).explain()
+
+    def test_a_question_about_the_past_or_a_day_finds_what_held_then(
+        self, memory: wmem.AgentMemory, call: Call, clock: Clock
+    ) -> None:
+        session = memory.scope("s")
+        begin, end = MARCH_1_2024, MARCH_1_2024 + 31 * DAY
+        item = call(
+            session.items.add, "The office code is 4711.", type="fact", ttl_s=None, valid_from=begin, valid_to=end
+        )
+        for query in ("What was the office code?", "What is the office code for 5 March 2024?"):
+            assert [hit.id for hit in call(session.recall, query)] == [item.id], query
+            assert [each.id for each in call(session.items.search, query)] == [item.id], query
+        for query in ("What is the office code?", "What is the office code for 5 April 2024?"):
+            assert call(session.recall, query) == [], query
+
+    def test_a_range_that_ends_before_it_begins_is_refused(self, session: wmem.Scope, call: Call) -> None:
+        with pytest.raises(wmem.InvalidInputError, match="valid_to"):
+            call(session.items.add, "x", valid_from=5.0, valid_to=5.0)
+        item = call(session.items.add, "x", valid_from=5.0)
+        with pytest.raises(wmem.InvalidInputError, match="valid_to"):
+            call(session.items.update, item.id, valid_to=4.0)

@@ -207,6 +207,14 @@ def _check_numbers(fields: Mapping[str, Any]) -> None:
         at = fields.get(name)
         if isinstance(at, bool) or (isinstance(at, float) and not math.isfinite(at)):
             raise InvalidInputError(f"{name}: expected UTC epoch seconds, got {describe(at)}")
+    check_validity(fields)
+
+
+def check_validity(fields: Mapping[str, Any]) -> None:
+    """Refuse a range of time that ends before it begins, or with it."""
+    start, end = fields.get("valid_from"), fields.get("valid_to")
+    if isinstance(start, int | float) and isinstance(end, int | float) and start >= end:
+        raise InvalidInputError("valid_to must be later than valid_from")
 
 
 def parse_confidence(value: object) -> float:

@@ -9,8 +9,9 @@ from wmem.model.history import Path
 from wmem.model.item import MemoryItem
 
 RecallKind: TypeAlias = Literal["entry", "item", "message"]
-Shortfall: TypeAlias = Literal["weak words", "less than the best"]
-"""Why a text is below the floor: its words of the question say too little, or little beside the best text's."""
+Shortfall: TypeAlias = Literal["weak words", "less than the best", "not valid then"]
+"""Why a text is left out: its words of the question say too little, or little beside the best text's; or what it says
+does not hold at the time that the question asks for."""
 
 
 RecallForm: TypeAlias = Literal["", "record", "answer"]
@@ -104,7 +105,8 @@ class BelowFloor(NamedTuple):
         score: By which it would have been ranked.
         words: Stems of the query's words that it has.
         reason: ``weak words``: they are in nearly every item, or common in the language, or few of a short query's.
-            ``less than the best``: the best item has much more of the query.
+            ``less than the best``: the best item has much more of the query. ``not valid then``: the time of the query
+            is not between the item's `valid_from` and `valid_to`.
     """
 
     id: str

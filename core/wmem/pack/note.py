@@ -65,6 +65,15 @@ class _QuoteLimits(NamedTuple):
         return min(limit, max(_WEAK_TOKENS, int(share * self.budget)))
 
 
+def _find_fault(recalled: RecalledCandidate) -> str | None:
+    """The rule by which what recall found is not quoted, before its length is looked at."""
+    if recalled.is_outdated:
+        return "validity"
+    if recalled.below_floor:
+        return "floor"
+    return "duplicate" if recalled.is_repeated else None
+
+
 def _share_room(recalled: Sequence[RecalledCandidate]) -> list[float]:
     """The share of each match in the room, by its score: one that stands alone gets much, of many each gets little."""
     best = max([each.score for each in recalled])
@@ -133,8 +142,8 @@ class Note:
             if candidate.id in included:
                 continue
             included.add(candidate.id)
-            if recalled.below_floor or recalled.is_repeated:
-                selection.rejected.append((recalled, "floor" if recalled.below_floor else "duplicate"))
+            if (rule := _find_fault(recalled)) is not None:
+                selection.rejected.append((recalled, rule))
                 continue
             limit = limits.of(candidate, recalled.form, share)
             if limit < min(candidate.tokens - MESSAGE_OVERHEAD, _LEAST_QUOTE_TOKENS):

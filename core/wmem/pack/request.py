@@ -103,6 +103,7 @@ class RecalledCandidate(NamedTuple):
         form: What it is in its exchange; how much of it is quoted depends on it.
         below_floor: Whether it is too weak a match to be quoted.
         is_repeated: Whether something else that recall found, too, says all that it says.
+        is_outdated: Whether it does not hold at the time that the question asks for.
     """
 
     candidate: Candidate
@@ -112,6 +113,7 @@ class RecalledCandidate(NamedTuple):
     form: RecallForm = ""
     below_floor: bool = False
     is_repeated: bool = False
+    is_outdated: bool = False
 
 
 class StandingClause(NamedTuple):

@@ -1,7 +1,7 @@
 """Candidates of one scope as rows with their signals, and what their scores are made of."""
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import repeat
 from operator import add, truediv
@@ -56,6 +56,7 @@ class Hit(NamedTuple):
         superseded_by: Id of a newer statement of the same that says otherwise; "" for none.
         below_floor: Whether it is too weak a match to be quoted.
         is_repeated: Whether something else that is a hit, too, says all that it says.
+        is_outdated: Whether it does not hold at the time that the question asks for; only what is to be quoted is told.
         form: Whether it is a record of a matching exchange, or stands where it does because its question matches.
     """
 
@@ -67,6 +68,7 @@ class Hit(NamedTuple):
     form: RecallForm = ""
     below_floor: bool = False
     is_repeated: bool = False
+    is_outdated: bool = False
 
 
 class CandidateRows(NamedTuple):
@@ -76,6 +78,7 @@ class CandidateRows(NamedTuple):
         exchanges: What their exchanges add, by position instead of number.
         user_factor: Factor of what their exchanges add.
         coverage: The share of the question's words that the best of the texts has, by rarity.
+        outdated: What matches, too, but does not hold at the time that the question asks for.
     """
 
     path: Path
@@ -85,6 +88,7 @@ class CandidateRows(NamedTuple):
     exchanges: ExchangeMatches = NO_MATCHES
     user_factor: float = 1.0
     coverage: float = 0.0
+    outdated: Sequence[Hit] = ()
 
     def maxima(self) -> SignalMaxima:
         """The maximum of each signal that is not from 0 to 1 by itself."""

@@ -24,6 +24,7 @@ from wmem.retrieval.exchange_matches import NO_MATCHES
 from wmem.retrieval.index import WordMatches
 from wmem.retrieval.near_equal import order_near_equals
 from wmem.retrieval.postings import TermStatistics
+from wmem.retrieval.question_time import QuestionTime, find_needed
 from wmem.retrieval.ranking import (
     CandidateColumns,
     SignalMaxima,
@@ -82,6 +83,7 @@ class Query(NamedTuple):
         only: By scope, the ids of what may be found there; for others all that is seen.
         all_messages: Whether messages of all scopes may be hits, not of the first one alone: then these are
             conversations beside one another, not a scope and its parents.
+        asked_time: See `time`.
     """
 
     text: str
@@ -95,6 +97,12 @@ class Query(NamedTuple):
     beside: tuple[BesideText, ...] = ()
     only: Mapping[Path, Sequence[str]] = MappingProxyType({})
     all_messages: bool = False
+    asked_time: QuestionTime | None = None
+
+    @property
+    def time(self) -> QuestionTime:
+        """The time that it asks for; a search reads it once."""
+        return self.asked_time or QuestionTime(self.text, self.now, self.zone)
 
 
 def search(replicas: Sequence[Replica[Any]], query: Query) -> Iterator[Hit]:
@@ -103,6 +111,7 @@ def search(replicas: Sequence[Replica[Any]], query: Query) -> Iterator[Hit]:
     Args:
         replicas: The scope's, then its parents'.
     """
+    query = query._replace(asked_time=query.time)
     profile = query.profile
     inherited = [None, *(None if query.all_messages else _list_inherited(each) for each in replicas[1:])]
     shared = _share_statistics(replicas, inherited, (query.text, *(each.text for each in query.beside)))
@@ -143,12 +152,27 @@ def search(replicas: Sequence[Replica[Any]], query: Query) -> Iterator[Hit]:
         best_first = find_once(best_first, _place_of)
     hits = (each.hit(at, score, added, maxima, profile, floor=floor) for score, each, at, added in best_first)
     names = ((each.path, each.rows[at].id) for _, each, at, _ in best_first)
-    return iter(mark_updates(hits, names, replicas, query, lambda rows, nearer: accept(nearer, rows)))
+    marked = mark_updates(hits, names, replicas, query, partial(_accept_beside, query, accept))
+    if any(_may_need_other(each.rows[at]) for _, each, at, _ in best_first):
+        marked = _drop_alone(list(marked), replicas, query.now)
+    return chain(marked, *(each.outdated for each in found)) if query.for_note else iter(marked)
 
 
 def find_near(replica: Replica[Any], text: str, limit: int) -> list[str]:
     """The ids of texts of a scope that may say the same as a text; see `Index.find_near`."""
     return replica.use_derived(RecallIndex, lambda memory: memory.index.find_near(text, limit), replica.analyzer)
+
+
+def _may_need_other(row: Row) -> bool:
+    return row.rest is not None and b'"superseded_by"' in row.rest
+
+
+def _drop_alone(hits: Sequence[Hit], replicas: Sequence[Replica[Any]], now: float) -> list[Hit]:
+    """The hits without those that are no longer so and whose newer item is no hit."""
+    rows = {replica.path: replica.state.rows for replica in replicas}  # no lock: a look-up is atomic
+    listed = {(hit.path, hit.row.id) for hit in hits}
+    needs = ((hit, find_needed(hit.row, rows[hit.path], now)) for hit in hits)
+    return [hit for hit, needed in needs if needed is None or (hit.path, needed) in listed]
 
 
 def match_words(replica: Replica[Any], text: str, share_of_best: float) -> WordMatches:
@@ -375,6 +399,13 @@ def _collect_candidates(  # noqa: PLR0917  # one call in a loop over all that di
             found = list(map(replica.state.rows.get, scorer.ids(columns.doc_numbers)))
             unwritten = dict(replica.state.unwritten_touches) if profile.importance else {}
         accepted = accept(found)
+        may_answer = query.time.accepts
+        outdated = [
+            row for row, ok in zip(found, accepted, strict=True) if ok and row is not None and not may_answer(row)
+        ]
+        if outdated:
+            left = {row.id for row in outdated}
+            accepted = [ok and row is not None and row.id not in left for row, ok in zip(found, accepted, strict=True)]
         candidates = [row for row in compress(found, accepted) if row is not None]
         ops = scorer.ops
         if len(candidates) < len(found):
@@ -409,7 +440,8 @@ def _collect_candidates(  # noqa: PLR0917  # one call in a loop over all that di
             # Found by its day or its meaning it need not have the question's words, and few texts tell of no word how
             # rare it is.
             coverage = 1.0
-        return CandidateRows(replica.path, candidates, signals, ops, exchanges, factor, coverage)
+        left_out = [Hit(row, 0.0, dict, replica.path, below_floor=True, is_outdated=True) for row in outdated]
+        return CandidateRows(replica.path, candidates, signals, ops, exchanges, factor, coverage, left_out)
 
     return replica.use_derived(RecallIndex, collect, replica.analyzer)
 
@@ -446,6 +478,17 @@ def _accept(
 def _place_of(ranked: RankedRow) -> tuple[Path, Row]:
     _, candidates, position, _ = ranked
     return candidates.path, candidates.rows[position]
+
+
+def _accept_beside(
+    query: Query,
+    accept: Callable[[Sequence[Replica[Any]], Sequence[Row | None]], list[bool]],
+    rows: Sequence[Row | None],
+    nearer: Sequence[Replica[Any]],
+) -> list[bool]:
+    """Which of the rows may be hits beside another that states the same: what was so before, but nothing to come."""
+    is_ahead = query.time.is_ahead
+    return [ok and row is not None and not is_ahead(row) for row, ok in zip(rows, accept(nearer, rows), strict=True)]
 
 
 def _is_hidden(row: Row, now: float, nearer: Sequence[Replica[Any]]) -> bool:

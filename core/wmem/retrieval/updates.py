@@ -2,21 +2,19 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import partial
 from heapq import merge
 from itertools import islice
 from operator import attrgetter, methodcaller
 from typing import TYPE_CHECKING, Any
 
-from wmem.analysis.dates import PartialDate, parse_dates
 from wmem.engine.replica import Replica
 from wmem.model.history import Path
 from wmem.model.row import Row
 from wmem.model.row_text import row_text
 from wmem.retrieval.recall_index import RecallIndex
 from wmem.retrieval.statements import Stated
-from wmem.rules.updates import Dated, asks_for_past, find_superseded
+from wmem.rules.updates import Dated, find_superseded
 
 if TYPE_CHECKING:
     from wmem.retrieval.candidate_rows import Hit
@@ -26,10 +24,6 @@ _LEAST_SHARE = 0.5  # of the best score: what matches less brings nothing in
 MAX_HITS = 64  # the best hits, which are looked at: a note quotes no more
 _NEXT = 1e-3  # from a place to the one right before it
 _PARTNER_SHARE = 0.9  # of a statement's score has the one that is brought in after it
-_END_CHARS = 500  # of a long question either end is read: what lies between was pasted
-_DECEMBER = 12
-_FEBRUARY = 2
-_LAST_SURE_DAY = 28
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,7 +73,7 @@ def mark_updates(
     if not pairs:
         return hits
     rest = iter(hits)
-    marked = _apply(list(islice(rest, MAX_HITS)), pairs, query.text, _make_chooser(query))
+    marked = _apply(list(islice(rest, MAX_HITS)), pairs, query)
     listed = {(hit.path, hit.row.id) for hit in marked}
     others = (hit for hit in rest if (hit.path, hit.row.id) not in listed)
     return islice(merge(marked, others, key=attrgetter("score"), reverse=True), query.limit)
@@ -146,18 +140,18 @@ def _is_unsure(older: _Text, newer: _Text) -> bool:
 def _apply(
     hits: "list[Hit]",
     pairs: Sequence[tuple[_Text, _Text]],
-    question: str,
-    prefers_older: Callable[[_Text, _Text], bool],
+    query: "Query",
 ) -> "list[Hit]":
+    asked = query.time
     by_name = {(hit.path, hit.row.id): hit for hit in hits}
     place: dict[tuple[Path, str], float] = {name: float(at) for at, name in enumerate(by_name)}
     least = _LEAST_SHARE * hits[0].score
     for older, newer in sorted(pairs, key=lambda pair: (pair[1].at, pair[1].place)):
-        first, second = (older, newer) if prefers_older(older, newer) else (newer, older)
+        first, second = (older, newer) if asked.prefers_older(older.at, newer.at) else (newer, older)
         known = [by_name[each.name].score for each in (first, second) if each.name in by_name]
         score = max(known, default=0.0)
         missing = next((each for each in (first, second) if each.name not in by_name), None)
-        if missing is None or (score >= least > 0 and not _is_question(missing.row, question)):
+        if missing is None or (score >= least > 0 and not _is_question(missing.row, query.text)):
             template = by_name[second.name if second.name in by_name else first.name]
             weak = all(by_name[each.name].below_floor for each in (first, second) if each.name in by_name)
             second_hit = by_name.get(second.name) or _to_hit(None, template, second, score * _PARTNER_SHARE)
@@ -196,37 +190,3 @@ def _mark(older: "Hit", newer: _Text) -> "Hit":
 def _add_part(parts: Callable[[], Mapping[str, float]], more: float) -> Mapping[str, float]:
     known = parts()
     return {**known, "update": known.get("update", 0.0) + more}
-
-
-def _make_chooser(query: "Query") -> Callable[[_Text, _Text], bool]:
-    """Whether a question asks for the older of two statements: it held then, or before."""
-    text = query.text
-    if len(text) > 2 * _END_CHARS:
-        text = f"{text[:_END_CHARS]} {text[-_END_CHARS:]}"
-    dates = parse_dates(text, query.now, query.zone)
-    ends = [end for each in dates if (end := _end_of(each, query.now, query.zone)) is not None]
-    if ends:
-        return lambda older, newer: older.at < max(ends) <= newer.at
-    past = asks_for_past(text)
-    return lambda _, __: past
-
-
-def _end_of(named: PartialDate, now: float, zone: tzinfo) -> float | None:
-    """The instant at which a date is over; of one without a year, the last time that it was."""
-    try:
-        today = datetime.fromtimestamp(now, zone).date()
-        year = named.year or today.year
-        first = date(
-            year, named.month or 1, min(named.day or 1, _LAST_SURE_DAY) if named.month == _FEBRUARY else named.day or 1
-        )
-        if named.year is None and first > today:
-            first = first.replace(year=year - 1)
-        if named.day is not None:
-            after = first + timedelta(days=1)
-        elif named.month is not None and named.month < _DECEMBER:
-            after = first.replace(month=named.month + 1)
-        else:
-            after = date(first.year + 1, 1, 1)
-        return datetime.combine(after, time(), zone).astimezone(UTC).timestamp()
-    except (ValueError, OverflowError, OSError):
-        return None

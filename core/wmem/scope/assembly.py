@@ -22,6 +22,7 @@ from wmem.rules.composite_query import BesideText, compose_query
 from wmem.rules.nearness import adds_nothing, gist, may_stand_in
 from wmem.rules.routing import CONVERSATION as CLOSED_TURNS
 from wmem.rules.sources import CONVERSATION, EXTERNAL, WORKING, find_source
+from wmem.rules.validity import holds
 from wmem.scope.items.filters import ItemFilter
 from wmem.scope.items.labels import ItemLabels
 
@@ -125,7 +126,8 @@ class TurnAssembly(Assembly):
         self._path, self._now = own.path, now
         with own.lock:
             newest = map(own.state.rows.__getitem__, reversed(own.state.items))
-            rows = list(islice(self._filter.apply(newest, now), max(_LOOK_BACK, context.recent)))
+            apply = self._filter.at_time(lambda row: holds(row, now)).apply
+            rows = list(islice(apply(newest, now), max(_LOOK_BACK, context.recent)))
         if context.filters.includes(WORKING):
             self._recent = rows[: context.recent]
         self._beside = compose_query(context.goals, rows)

@@ -41,6 +41,7 @@ from wmem.retrieval.candidate_rows import Hit
 from wmem.retrieval.retriever import CANDIDATE_LIMIT, Query, list_query_terms, search
 from wmem.rules.reminders import is_outdated
 from wmem.rules.standing import read_in_force
+from wmem.rules.validity import holds
 from wmem.scope.assembly import PLAIN, Assembly
 from wmem.scope.embedding_backfill import embed_query
 from wmem.scope.handle import Handle
@@ -302,7 +303,10 @@ def _list_pinned_items(replicas: Sequence[Replica[Any]], now: float) -> list[tup
             found += [
                 (replica.path, row)
                 for row in rows
-                if row.visible(now) and row.content not in nearer and parse_promoted_id(row.id) is None
+                if row.visible(now)
+                and holds(row, now)
+                and row.content not in nearer
+                and parse_promoted_id(row.id) is None
             ]
     return found
 
@@ -343,8 +347,9 @@ def _list_recalled(
             form,
             below_floor,
             is_repeated,
+            is_outdated,
         )
-        for row, score, parts, at, newer, form, below_floor, is_repeated in hits
+        for row, score, parts, at, newer, form, below_floor, is_repeated, is_outdated in hits
     ]
 
 

@@ -3,6 +3,7 @@
 from wmem.agent.consolidation.close_episodes import close_episodes
 from wmem.agent.consolidation.extract_skills import EXTRACT_SKILLS
 from wmem.agent.consolidation.jobs import Job
+from wmem.agent.consolidation.mark_superseded import MARK_SUPERSEDED
 from wmem.agent.consolidation.merge_duplicates import MERGE_DUPLICATES
 from wmem.agent.consolidation.thin_episodic import THIN_EPISODIC, thin_episodic
 
@@ -10,6 +11,7 @@ JOBS: tuple[Job, ...] = (
     Job("close-episodes", close_episodes),
     EXTRACT_SKILLS,
     MERGE_DUPLICATES,
+    MARK_SUPERSEDED,
     Job(THIN_EPISODIC, thin_episodic),
 )
 """Summaries come first, then what merges and marks, then what takes away, and at last what ends it for good."""

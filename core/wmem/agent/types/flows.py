@@ -20,6 +20,7 @@ from wmem.model.results import Forgotten, Memorized, Remembered, Summary
 from wmem.model.row import Row
 from wmem.model.zones import to_zone
 from wmem.policy import Capacity
+from wmem.retrieval.question_time import QuestionTime
 from wmem.retrieval.retriever import CANDIDATE_LIMIT, Query, search
 from wmem.rules.eviction import Size
 from wmem.rules.importance import importance as importance_of
@@ -197,7 +198,9 @@ def remember_in(handle: Handle, query: str, filters: Filters, limit: int) -> Flo
     if not text.strip():
         with replica.lock:
             state = replica.state
-            newest = filter(accepts, map(state.rows.__getitem__, reversed(state.items)))
+            asked, held = QuestionTime("", now, to_zone(handle.policy.zone)), state.rows
+            rows = map(state.rows.__getitem__, reversed(state.items))
+            newest = (row for row in rows if accepts(row) and asked.accepts_alone(row, held))
             return [Remembered(to_current_item(state, row, now), 0.0) for row in islice(newest, most)]
     yield from prepare_index(handle.engine, replicas)
     profile = handle.policy.recall_profile

@@ -84,6 +84,7 @@ class AsyncItemReads:
         min_confidence: float | str | None = None,
         include_expired: bool = False,
         include_promoted: bool = False,
+        include_invalid: bool = False,
         order: Order | None = None,
         limit: int = 10,
     ) -> SearchResults:
@@ -95,6 +96,7 @@ class AsyncItemReads:
             min_confidence=None if min_confidence is None else parse_confidence(min_confidence),
             include_expired=include_expired,
             include_promoted=include_promoted,
+            include_invalid=include_invalid,
         )
         return await self._run_search(parse_search(query, wanted, order, limit))
 

@@ -95,6 +95,7 @@ class ItemReads:
         min_confidence: float | str | None = None,
         include_expired: bool = False,
         include_promoted: bool = False,
+        include_invalid: bool = False,
         order: Order | None = None,
         limit: int = 10,
     ) -> SearchResults:
@@ -108,6 +109,8 @@ class ItemReads:
             min_confidence: 0 to 1, or low, medium, high; an item without confidence fails any.
             include_expired: List those that cleanup has not removed yet, too.
             include_promoted: List those that were copied to long-term memory, too.
+            include_invalid: List those that do not hold at the time that the query asks for, too: now, on a date that
+                it names, or before, if it is in the past tense. See `MemoryItem.valid_from` and `valid_to`.
             order: ``relevance`` finds items that hold the query as it stands; ``recency`` and
                 ``importance`` find those that hold any of its words; ``recall`` those that hold enough of
                 them, by BM25, and of nearly equal ones by priority, importance and recency. By default the
@@ -126,6 +129,7 @@ class ItemReads:
             min_confidence=None if min_confidence is None else parse_confidence(min_confidence),
             include_expired=include_expired,
             include_promoted=include_promoted,
+            include_invalid=include_invalid,
         )
         return self._run_search(parse_search(query, wanted, order, limit))
 

@@ -10,7 +10,7 @@ from wmem.model.change import Change, ItemPut, ItemRemoved
 from wmem.model.checks import check_id, check_new_names, check_tags, plain_text
 from wmem.model.fingerprint import agent_fingerprint
 from wmem.model.ids import new_ulid, parse_promoted_id
-from wmem.model.item import ItemFields, MemoryItem, encode_fields, to_item
+from wmem.model.item import ItemFields, MemoryItem, check_validity, encode_fields, to_item
 from wmem.model.row import Row
 from wmem.model.values import dump_json, load_json
 from wmem.policy import PRIORITIES
@@ -199,6 +199,7 @@ def update(
         if told or untold:
             held = {**load_json(row.rest or b"{}"), **told}
             kept = {name: value for name, value in held.items() if name not in untold}
+            check_validity(kept)
             row = row._replace(rest=dump_json(kept) if kept else None)
             check_metadata_size(handle.policy, row.rest, {})
         if not isinstance(ttl_s, DefaultTtl):

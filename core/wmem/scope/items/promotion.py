@@ -160,7 +160,6 @@ def _to_promoted_row(
         "origins": append_origin(rest, row, path=handle.path, incarnation=handle.incarnation.chain, to=to),
     }
     return row._replace(
-        updated_at=now,
         expires_at=None,
         access_count=row.access_count + unwritten,
         promoted_to=None,

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from heapq import nlargest
 from itertools import islice
@@ -18,7 +19,7 @@ from wmem.engine.replica import Replica
 from wmem.errors import InvalidInputError
 from wmem.flow import Flow
 from wmem.model.checks import check_limit
-from wmem.model.results import BelowFloor, SearchResults
+from wmem.model.results import BelowFloor, SearchResults, Shortfall
 from wmem.model.row import Row
 from wmem.model.values import load_json
 from wmem.model.zones import to_zone
@@ -27,6 +28,7 @@ from wmem.retrieval.candidate_rows import Hit
 from wmem.retrieval.floor import Match
 from wmem.retrieval.index import WordMatches
 from wmem.retrieval.near_equal import order_near_equals
+from wmem.retrieval.question_time import QuestionTime, find_needed
 from wmem.retrieval.relevance import relevance
 from wmem.retrieval.retriever import Query, intersect_terms, match_words
 from wmem.retrieval.updates import MAX_HITS, find_updates, mark_updates
@@ -121,14 +123,21 @@ def search_items(handle: Handle, search: Search) -> Flow[SearchResults]:
 def search_replica(replica: Replica[Any], search: Search, policy: Policy, now: float) -> SearchResults:
     """The items of a replica that match, best first."""
     order = search.order or policy.search_order
+    asked = QuestionTime(search.query, now, to_zone(policy.zone))
+    rows, given = replica.state.rows, search
+    search = search._replace(filter=given.filter.at_time(lambda row: asked.accepts_alone(row, rows)))
     if not search.query:
         with replica.lock:
             return _rank(replica.state, dict.fromkeys(replica.state.items, 0.0), search, order or "relevance", now)
     if not _compares_words(replica, search, policy):
         return _search_texts(replica, search, order or "relevance", now)
-    if order is not None:
+    if order not in (None, "recall"):
         return _search_by_words(replica, search, policy, order, now)
-    by_words = _search_by_words(replica, search, policy, "recall", now)
+    # What was superseded may pass: the newer one comes with it.
+    with_newer = given._replace(filter=given.filter.at_time(asked.accepts))
+    by_words = _search_by_words(replica, with_newer, policy, "recall", now)
+    if order is not None:
+        return by_words
     if by_words.total:
         return by_words
     # Words that are typed in part ("next alp") share none, and stand in a text.
@@ -194,7 +203,8 @@ def _search_by_recall(
         state = replica.state
         # Newest first among equals.
         newest = map(state.rows.__getitem__, reversed(_items_among(state, matches.keys())))
-        rows = sorted(search.filter.apply(newest, now), key=lambda row: matches[row.id].score, reverse=True)
+        passed = list(replace(search.filter, may_answer=None).apply(newest, now))
+        rows = sorted(search.filter.apply(passed, now), key=lambda row: matches[row.id].score, reverse=True)
         best = Match(*map(max, zip((0.0, 0.0), *(matches[row.id] for row in rows), strict=True)))
         shortfalls = {row.id: words.floor.shortfall(matches[row.id], best) for row in rows}
         above = [(matches[row.id].score, row) for row in rows if shortfalls[row.id] is None]
@@ -202,10 +212,15 @@ def _search_by_recall(
         ordered = list(islice(by_precedence, max(search.limit, MAX_HITS)))
     results = _put_newer_first(replica, ordered, search, policy, now)
     more = {hit.row.id for _, hit in results}.difference(row.id for _, row in above)
+    kept = {row.id for row in rows}
+    outdated: list[tuple[str, Shortfall]] = [(row.id, "not valid then") for row in passed if row.id not in kept]
     below = [(row.id, why) for row in rows if (why := shortfalls[row.id]) is not None and row.id not in more]
+    below = [*outdated, *below]
     listed = below[:_MAX_BELOW_LISTED]
     shared = intersect_terms(replica, words.terms, [id for id, _ in listed])
     report = [BelowFloor(id, matches[id].score, terms, why) for (id, why), terms in zip(listed, shared, strict=True)]
+    if search.filter.may_answer is not None:
+        results = _drop_alone(results, replica.state.rows, now)
     shown = results[: search.limit]
     with replica.lock:
         items = [(to_current_item(replica.state, hit.row, now), score) for score, hit in shown]
@@ -225,6 +240,13 @@ def _put_newer_first(
     # A score that was raised or lent is its place's.
     own = {(row.id, place): score for place, (score, row) in zip(places, ordered, strict=True)}
     return [(own.get((hit.row.id, hit.score), hit.score), hit) for hit in marked]
+
+
+def _drop_alone(results: Sequence[tuple[float, Hit]], rows: Mapping[str, Row], now: float) -> list[tuple[float, Hit]]:
+    """The results without what is no longer so and whose newer item is no result."""
+    ids = {hit.row.id for _, hit in results}
+    needed = (find_needed(hit.row, rows, now) for _, hit in results)
+    return [each for each, other in zip(results, needed, strict=True) if other is None or other in ids]
 
 
 def _accept(item_filter: ItemFilter, now: float, rows: Sequence[Row | None], _: Sequence[Replica[Any]]) -> list[bool]:

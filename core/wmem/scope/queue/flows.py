@@ -14,7 +14,9 @@ from wmem.model.item import MemoryItem, to_item
 from wmem.model.results import Forgotten, Memorized, Summary
 from wmem.model.row import Row
 from wmem.model.values import load_json
+from wmem.model.zones import to_zone
 from wmem.policy import Capacity
+from wmem.retrieval.question_time import QuestionTime
 from wmem.rules.eviction import Victim, is_recent
 from wmem.rules.forgetting import parse_instruction, rows_to_forget
 from wmem.rules.tfidf_importance import importance_by_id
@@ -54,9 +56,11 @@ def remember_ranked(
         rows = states[0].visible(states[0].items, now)
         scores = importance_by_id(rows, handle.policy.guard_high, analyzer)
         ranks = {row.id: scores[row.id] + (place + 1) / len(rows) for place, row in enumerate(rows)}
+        asked = QuestionTime(prompt or "", now, to_zone(handle.policy.zone))
+        held = states[0].rows
         found = [
             row
-            for row in item_filter.apply(rows, now)
+            for row in item_filter.at_time(lambda row: asked.accepts_alone(row, held)).apply(rows, now)
             if scores[row.id] >= min_importance
             and not (words and words.isdisjoint(_words(load_json(row.content), analyzer)))
         ]
