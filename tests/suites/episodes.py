@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import wmem
-from wmem import EpisodicSettings, ItemDraft, NotFoundError, Policy
+from wmem import EpisodicSettings, ItemDraft, NotFoundError, Policy, WorkingSettings
 from wmem.testing.suite import Call, Clock, FacetSuite, MemoryOpener
 from wmem.types import EpisodicMemory
 
@@ -349,3 +349,142 @@ class EpisodesSuite(FacetSuite):
         assert [hit.id for hit in call(memory.scope("other").recall, "Who left the kiln open?")] == [summary.id]
         # What a parent said is not seen from below, and neither is what is said of it.
         assert call(session.child("task").recall, "Who left the kiln open?") == []
+
+    # -- the tail of a session
+
+    @pytest.mark.parametrize("facet", ["items", "messages"])
+    def test_b39_each_round_tells_all_that_fell_out_once_and_nothing_falls_between_rounds(
+        self, open_memory: MemoryOpener, call: Call, facet: str
+    ) -> None:
+        memory = open_memory(memory_types=[WorkingSettings(tail_items=2, tail_tokens=120)])
+        session = memory.scope("s")
+        ids: list[Any] = []
+        for part in (TOPICS[:6], TOPICS[6:9], TOPICS[9:16]):
+            for topic in part:
+                if facet == "items":
+                    ids.append(call(session.items.add, tell(topic), ttl_s=None).id)
+                else:
+                    ids += [message.id for message in call(session.messages.append, [said("user", tell(topic))])]
+            report = call(memory.maintain).jobs["summarize-tails"]
+            assert (report.changed, report.detail["summarized"]) == (1, 1)
+            [summary] = summaries(call, session)
+            assert summary.sources[0][facet] == ids[:-2]
+            assert summary.tokens <= 512
+            # Originals stay readable.
+            assert [each.id for each in call(getattr(session, facet).all) if each.id in ids] == ids
+        cursor = call(session.view).cursor
+        for other in (
+            memory,
+            open_memory.in_other_process(memory_types=[WorkingSettings(tail_items=2, tail_tokens=120)]),
+        ):
+            assert call(other.maintain).jobs["summarize-tails"].changed == 0
+        assert call(session.view).cursor == cursor
+        call(session.erase, ids[0])
+        assert summaries(call, session) == []
+        call(memory.maintain)
+        [summary] = summaries(call, session)
+        assert "kiln" not in summary.content
+        assert summary.sources[0][facet] == ids[1:-2]
+
+    def test_b33_a_window_of_answers_and_tool_results_alone_is_told_in_real_words_or_not_at_all(
+        self, open_memory: MemoryOpener, call: Call
+    ) -> None:
+        memory = open_memory(memory_types=[WorkingSettings(tail_tokens=0)])
+        session, silent = memory.scope("s"), memory.scope("silent")
+        for at, topic in enumerate(TOPICS[:6]):
+            use = {"id": f"call-{at}", "type": "function", "function": {"name": "look_up", "arguments": "{}"}}
+            call(session.messages.append, {"role": "assistant", "content": None, "tool_calls": [use]})
+            call(session.messages.append, {"role": "tool", "tool_call_id": f"call-{at}", "content": tell(topic)})
+            call(silent.messages.append, {"role": "assistant", "content": ""})
+        call(memory.maintain)
+        [summary] = summaries(call, session)
+        lines = summary.content.split("\n")
+        said_there = " ".join(f"tool: {tell(topic)} assistant: (used look_up)" for topic in TOPICS[:6])
+        assert lines
+        assert all(line in said_there for line in lines)
+        assert summaries(call, silent) == []
+
+    def test_b35_what_is_older_than_any_limit_of_reads_is_told_too_and_nothing_is_deleted(
+        self, open_memory: MemoryOpener, call: Call
+    ) -> None:
+        memory = open_memory(memory_types=[WorkingSettings(tail_tokens=200, pool=20)])
+        session = memory.scope("s")
+        stored = call(session.messages.append, [said("user", f"{at}: {tell(TOPICS[at % 12])}") for at in range(600)])
+        call(memory.maintain)
+        told = [id for summary in summaries(call, session) for id in summary.sources[0]["messages"]]
+        ids = [message.id for message in stored]
+        assert told == ids[: len(told)]
+        assert len(told) > 580
+        assert call(session.messages.count) == 600
+
+    def test_a_session_that_evicts_has_told_what_it_evicts(self, open_memory: MemoryOpener, call: Call) -> None:
+        memory = open_memory()
+        session = memory.scope("s", policy=Policy.queue(max_items=16))
+        ids = []
+        for topic in TOPICS:
+            ids.append(call(session.queue.memorize, tell(topic)).item.id)
+            if len(ids) % 4 == 0:
+                call(memory.maintain)
+        [summary] = summaries(call, session)
+        for at in range(12):
+            call(session.queue.memorize, f"{tell('cellar')} {at}", importance=0.5)
+        [same] = summaries(call, session)
+        assert (same.id, same.sources[0]["items"]) == (summary.id, ids[: len(summary.sources[0]["items"])])
+        left = [id for id in ids if call(session.items.exists, id)]
+        assert not {*left} & {*ids[:8]}
+        assert same.id in [hit.id for hit in call(session.recall, "Who left the kiln open?")]
+        call(memory.maintain)
+        [rolled] = summaries(call, session)
+        assert {*summary.sources[0]["items"]} < {*rolled.sources[0]["items"]}
+
+    def test_a_summary_outlives_nothing_that_expires_and_tells_nothing_that_was_taken_back(
+        self, open_memory: MemoryOpener, call: Call, clock: Clock
+    ) -> None:
+        memory = open_memory(memory_types=[WorkingSettings(tail_items=0, tail_tokens=0)])
+        session = memory.scope("s")
+        for topic in TOPICS[:4]:
+            call(session.items.add, tell(topic), ttl_s=100 if topic == "kiln" else None)
+        call(memory.maintain)
+        assert "kiln" in summaries(call, session)[0].content
+        clock.advance(100)
+        assert summaries(call, session) == []
+        call(memory.maintain)
+        [summary] = summaries(call, session)
+        assert "kiln" not in summary.content
+        glaze = summary.sources[0]["items"][0]
+        call(session.items.forget, glaze)
+        call(memory.maintain)
+        [summary] = summaries(call, session)
+        assert "glaze" not in summary.content
+        assert glaze not in summary.sources[0]["items"]
+        for id in summary.sources[0]["items"]:
+            call(session.items.forget, id)
+        call(memory.maintain)
+        assert summaries(call, session) == []
+
+    def test_b32_a_failing_summarizer_changes_nothing_is_told_and_is_asked_again(
+        self, open_memory: MemoryOpener, call: Call, clock: Clock
+    ) -> None:
+        answers: list[Any] = [RuntimeError("rate limit"), "", "word " * 2_000]
+
+        def answer(texts: Any, most: int) -> str:
+            each = answers.pop(0) if answers else f"They talked of {len(texts)} places in {most} tokens."
+            if isinstance(each, Exception):
+                raise each
+            return str(each)
+
+        memory = open_memory(memory_types=[WorkingSettings(tail_tokens=60)], summarizer=answer)
+        session = memory.scope("s")
+        call(session.messages.append, [said("user", tell(topic)) for topic in TOPICS[:6]])
+        call(memory.types.session("s")["conversation"].close)
+        cursor = call(session.view).cursor
+        for _ in range(3):
+            jobs = call(memory.maintain, ["summarize-tails", "close-episodes"]).jobs
+            assert [jobs[name].detail for name in jobs] == [{"failed": 1}, {"failed": 1}]
+            assert call(session.view).cursor == cursor
+            assert summaries(call, memory.episodic) == []
+            clock.advance(2 * HOUR)
+        call(memory.maintain)
+        for scope in (session, memory.episodic):
+            [summary] = summaries(call, scope)
+            assert summary.content.startswith("They talked of ")

@@ -11,14 +11,18 @@ from typing import Any, NamedTuple
 
 from wmem.agent.consolidation.jobs import JobContext, JobReport
 from wmem.agent.consolidation.summary_items import (
-    MAX_COVERED,
+    Readable,
     Round,
     choose_id,
     draft_summary,
+    find_readable,
     is_current,
+    is_taken_back,
     list_covered,
     plan_rounds,
+    take_back,
     to_changes,
+    to_detail,
     to_summary_row,
 )
 from wmem.agent.types.episodes import CLOSE_EPISODES, EpisodeRows, group_rows, is_episode_summary
@@ -54,7 +58,7 @@ def close_episodes(context: JobContext) -> Flow[JobReport]:
     tally: Counter[str] = Counter()
     for scope in sorted({path[:-1] for path in context.paths if path[1:][-1:] in ((EPISODIC,), (CONVERSATION,))}):
         yield from _close_in(context, scope, tally)
-    return JobReport(tally["summarized"], dict(tally))
+    return JobReport(tally["summarized"], to_detail(tally))
 
 
 def _close_in(context: JobContext, scope: Path, tally: Counter[str]) -> Flow[None]:
@@ -71,11 +75,13 @@ def _close_in(context: JobContext, scope: Path, tally: Counter[str]) -> Flow[Non
         return
     settings = context.types.episodic
     limits = EpisodeLimits(settings.gap_s, settings.max_steps, settings.max_tokens)
+    failed = tally["failed"]
     closer = _Closer(context, handle, limits, settings.summary_tokens, tally)
     turns = list_turns(conversation)
     yield from closer.close_items(episodic, list_closed_threads(turns))
     yield from closer.close_turns(episodic, group_turns(turns, limits))
-    context.store.values[key] = _Look(*cursors, closer.due)
+    if tally["failed"] == failed:
+        context.store.values[key] = _Look(*cursors, closer.due)
 
 
 class _Closer:
@@ -99,7 +105,7 @@ class _Closer:
             rows = [row for row in map(replica.state.rows.__getitem__, replica.state.items) if not row.expired(now)]
         covered = list_covered(_list_summaries(rows), path)
         for group in group_rows(rows, self._limits):
-            if all(row.id in covered or not row.visible(now) for row in group.rows):
+            if not any(_is_pending(row, covered, now) for row in group.rows):
                 continue
             if group.is_closed(now, self._limits, closed_threads):
                 yield from self._close_group(group, covered)
@@ -107,16 +113,13 @@ class _Closer:
                 self.due = min(self.due, group.rows[-1].created_at + self._limits.gap_s)
 
     def _close_group(self, group: EpisodeRows, covered: Mapping[str, Row]) -> Flow[None]:
-        former = group.summaries[-1] if group.summaries else None
-        by_id = {row.id: row for row in group.rows}
-        ids = [id for id, row in covered.items() if former is not None and row.id == former.id]
-        fresh = [row for row in group.rows if row.id not in covered and row.visible(self._context.now)]
-        life = self._find_life()
-        for summary, rows in plan_rounds(former, len(ids), fresh):
-            old = ids if summary is not None else []
-            there = [by_id[id] for id in old if id in by_id and by_id[id].visible(self._context.now)]
-            each = Round(summary, [*there, *rows], is_whole=len(there) == len(old))
-            coverage = Coverage(self._handle.path[1:], life, (*old, *(row.id for row in rows)))
+        former, now = (group.summaries[-1] if group.summaries else None), self._context.now
+        mine = [id for id, row in covered.items() if former is not None and row.id == former.id]
+        readable = find_readable({row.id: row for row in group.rows}, mine, now)
+        fresh = [row for row in group.rows if row.id not in covered and row.visible(now)]
+        for each in plan_rounds(former, readable, fresh):
+            ids = (*each.old.ids, *(row.id for row in each.rows[len(each.old.rows) :]))
+            coverage = Coverage(self._handle.path[1:], self._find_life(), ids)
             yield from self._store(group.id, group.thread_ids, each, coverage)
 
     def close_turns(self, replica: Replica[Any], episodes: Sequence[TurnEpisode]) -> Flow[None]:
@@ -149,28 +152,25 @@ class _Closer:
         with session.lock:
             state = session.state
             there = {id: state.rows[id] for id in episode.message_ids if id in state.messages}
-        fresh = [row for row in there.values() if row.id not in covered]
         mine = [id for id, row in covered.items() if former is not None and row.id == former.id]
-        if all(id in episode.message_ids for id in mine):
-            rounds = plan_rounds(former, len(mine), fresh)
-        else:  # some were taken back, or are part of another turn: what was said of them goes, too
-            left = [row for row in there.values() if row.id in mine or row.id not in covered]
-            rounds = [(former, left[:MAX_COVERED]), *plan_rounds(None, 0, left[MAX_COVERED:])]
-            mine = []
-        for summary, rows in rounds:
-            old = mine if summary is not None else []
-            readable = [there[id] for id in old if id in there]
-            each = Round(summary, [*readable, *rows], is_whole=len(readable) == len(old))
-            coverage = Coverage(names, life, (), (*old, *(row.id for row in rows)))
-            yield from self._store(episode.id, (to_scope_id(names),), each, coverage)
+        # What was taken back, or is part of another turn, is covered no longer.
+        kept = [id for id in mine if id in episode.message_ids]
+        rows = [there[id] for id in kept if id in there]
+        is_stale = len(kept) < len(mine)
+        readable = Readable(kept, rows, is_stale or len(rows) == len(kept), is_stale)
+        for each in plan_rounds(former, readable, [row for row in there.values() if row.id not in covered]):
+            ids = (*each.old.ids, *(row.id for row in each.rows[len(each.old.rows) :]))
+            yield from self._store(episode.id, (to_scope_id(names),), each, Coverage(names, life, (), ids))
 
     def _store(self, episode_id: str, threads: Sequence[str], each: Round, coverage: Coverage) -> Flow[None]:
         """Make and store one summary, unless there is nothing to say or another process was faster."""
-        draft = (yield from draft_summary(self._handle, each, self._most)) if each.rows else None
-        if draft is None:
-            self._tally["skipped"] += 1
-            return
         handle, now = self._handle, self._context.now
+        draft = yield from draft_summary(handle, each, self._most)
+        if not draft.text:
+            self._tally["failed" if draft.warning else "skipped"] += 1
+            if each.old.is_stale:
+                yield from handle.commit(lambda state: (take_back(state, each, CLOSE_EPISODES, now), None), now)
+            return
         kind = "conversation" if coverage.message_ids else "event"
 
         def decide(there: State, own: State) -> tuple[Sequence[Change], bool | None]:
@@ -214,6 +214,11 @@ class _Closer:
     def _find_life(self) -> int:
         life = self._context.engine.replica(self._handle.path).incarnation
         return 0 if life is None else life.chain
+
+
+def _is_pending(row: Row, covered: Mapping[str, Row], now: float) -> bool:
+    """Whether a row asks for a summary: it has none, or it was taken back from it."""
+    return row.id not in covered if row.visible(now) else row.id in covered and is_taken_back(row)
 
 
 def _list_summaries(rows: Iterable[Row]) -> list[Row]:

@@ -5,7 +5,8 @@ that. One that would cover too much is left as it is, and another one begins.
 """
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from wmem.agent.types.settings import LEAST_SUMMARY_TOKENS
@@ -13,10 +14,12 @@ from wmem.flow import Flow
 from wmem.model.change import Change, Decided, ItemPut
 from wmem.model.coverage import SUMMARY, Coverage, find_coverage, find_job
 from wmem.model.item import to_message
+from wmem.model.removal import find_current_removal
 from wmem.model.row import Row
 from wmem.model.values import dump_json, load_json
 from wmem.pack.wording import message_text
 from wmem.scope.handle import Handle
+from wmem.scope.items.removal import remove_softly
 from wmem.scope.summaries.flows import summarize_texts
 from wmem.state import State
 
@@ -31,54 +34,104 @@ class Round(NamedTuple):
     Attributes:
         former: The summary that it takes the place of; None begins another.
         rows: What it covers and can be read, oldest first.
-        is_whole: Whether these are all that the former one covered; else its text is summed up with them.
+        old: What it goes on to cover of what the former one did.
     """
 
     former: Row | None
     rows: Sequence[Row]
-    is_whole: bool = True
+    old: "Readable"
+
+    @classmethod
+    def of(cls, former: Row | None, fresh: Sequence[Row], readable: "Readable") -> "Round":
+        """A round of what is new, and, if there is a former summary, of what can be read of what that covers."""
+        old = NOTHING if former is None else readable
+        return cls(former, [*old.rows, *fresh], old)
+
+
+class Readable(NamedTuple):
+    """What can be read of what a summary covers.
+
+    Attributes:
+        ids: What it goes on to cover: all but what somebody took back.
+        rows: Those of them that are there, oldest first.
+        is_whole: Whether its text is to be made of these alone; else what is not there is told by its former text.
+        is_stale: Whether somebody took something of it back, so that it must be made anew.
+    """
+
+    ids: Sequence[str]
+    rows: Sequence[Row]
+    is_whole: bool
+    is_stale: bool
+
+
+NOTHING = Readable((), (), is_whole=True, is_stale=False)
+"""Of a summary that is not there yet."""
 
 
 class SummaryDraft(NamedTuple):
-    """A summary that is not stored yet."""
+    """A summary that is not stored yet.
 
-    text: str
-    tokens: int
-    covered_tokens: int
+    Attributes:
+        text: Empty where there is nothing to say, or it would not be shorter by half.
+        warning: Why the memory's summarizer made none; it is to be asked again in a later pass.
+    """
+
+    text: str = ""
+    tokens: int = 0
+    covered_tokens: int = 0
+    warning: str = ""
 
 
-def plan_rounds(former: Row | None, covered: int, rows: Sequence[Row]) -> list[tuple[Row | None, Sequence[Row]]]:
+def plan_rounds(former: Row | None, readable: "Readable", fresh: Sequence[Row]) -> list[Round]:
     """Divide rows among summaries: as many as the former one has room for, the others begin new ones.
 
     Args:
         former: The newest summary there is.
-        covered: How many it covers.
-        rows: What no summary covers yet, oldest first.
+        readable: What it covers.
+        fresh: What no summary covers yet, oldest first.
     """
-    room = 0 if former is None else max(0, MAX_COVERED - covered)
-    rounds: list[tuple[Row | None, Sequence[Row]]] = [(former, rows[:room])] if room and rows else []
-    return rounds + [
-        (None, rows[begin : begin + MAX_COVERED]) for begin in range(min(room, len(rows)), len(rows), MAX_COVERED)
-    ]
+    room = 0 if former is None else max(0, MAX_COVERED - len(readable.ids))
+    rounds = [Round.of(former, fresh[:room], readable)] if (room and fresh) or readable.is_stale else []
+    begins = range(min(room, len(fresh)), len(fresh), MAX_COVERED)
+    return rounds + [Round.of(None, fresh[begin : begin + MAX_COVERED], NOTHING) for begin in begins]
 
 
-def draft_summary(handle: Handle, each: Round, most: int) -> Flow[SummaryDraft | None]:
-    """The text of a summary; None where there is nothing to say, or it would not be shorter by half.
+def find_readable(rows: Mapping[str, Row], ids: Sequence[str], now: float) -> Readable:
+    """What can be read of what a summary covers.
+
+    Args:
+        rows: Of its scope by their ids.
+        ids: What it covers.
+    """
+    held = [(id, rows.get(id)) for id in ids]
+    kept = [(id, row) for id, row in held if row is None or not is_taken_back(row)]
+    there = [row for _, row in kept if row is not None and row.visible(now)]
+    is_stale = len(kept) < len(held)
+    return Readable([id for id, _ in kept], there, is_stale or len(there) == len(kept), is_stale)
+
+
+def is_taken_back(row: Row) -> bool:
+    """Whether somebody forgot an item or withdrew a message, not a job of maintenance."""
+    return row.withdrawn_at is not None or (row.deleted_at is not None and find_current_removal(row) is None)
+
+
+def draft_summary(handle: Handle, each: Round, most: int) -> Flow[SummaryDraft]:
+    """The text of a summary.
 
     Args:
         most: Tokens it takes at most.
     """
     texts = [text for row in each.rows if (text := text_of_row(row)).strip()]
     covered = sum(row.tokens or 0 for row in each.rows)
-    if each.former is not None and not each.is_whole:
+    if each.former is not None and not each.old.is_whole:
         texts.insert(0, load_json(each.former.content))
         covered += each.former.tokens or 0
     limit = min(most, covered // 2)
-    if not texts or limit < LEAST_SUMMARY_TOKENS:
-        return None
+    if not each.rows or not texts or limit < LEAST_SUMMARY_TOKENS:
+        return SummaryDraft()
     made = yield from summarize_texts(handle, texts, limit)
-    if not made.text.strip() or made.tokens > limit * 1.05:
-        return None
+    if made.warning or not made.text.strip() or made.tokens > limit * 1.05:
+        return SummaryDraft(warning=made.warning)
     return SummaryDraft(made.text, made.tokens, covered)
 
 
@@ -131,6 +184,15 @@ def to_summary_row(
     )
 
 
+def take_back(state: State, each: Round, job: str, now: float) -> list[Change]:
+    """What takes away a summary of what was taken back, if too little of the rest is left to be told."""
+    former = each.former
+    held = None if former is None else state.rows.get(former.id)
+    if former is None or held is None or _content(held) != _content(former):
+        return []
+    return remove_softly(former, job, "summarized", now)
+
+
 def to_changes(row: Row, draft: SummaryDraft, job: str, now: float) -> list[Change]:
     """The changes that store a summary, and the decision that says what it stands for."""
     covered = sum(len(each.ids) for each in find_coverage(row))
@@ -169,3 +231,8 @@ def is_current(state: State, former: Row | None, id: str, coverage: Coverage) ->
 
 def _content(row: Row) -> tuple[bytes, bytes | None, float | None]:
     return row.content, row.rest, row.deleted_at
+
+
+def to_detail(tally: Counter[str]) -> dict[str, int]:
+    """What a report tells: the counts that are not 0."""
+    return {name: count for name, count in tally.items() if count}

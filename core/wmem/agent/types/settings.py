@@ -17,15 +17,26 @@ class WorkingSettings:
         pool: How many candidates it gives for a context at most.
         min_importance: Items of a lower importance are not taken, 0 to 1; 0 takes all. See `Gate`.
         min_novelty: Items of a lower novelty are not taken, 0 to 1; 0 takes all. See `Gate`.
+        tail_items: So many of the newest items of a session stay without a summary; None: all. Of a session that
+            evicts, half of what it holds at most.
+        tail_tokens: The same of its messages, in tokens.
+        summary_tokens: Tokens of the summary of what is older, at most.
     """
 
     name: ClassVar[str] = "working"
     pool: int = DEFAULT_POOL
     min_importance: float = 0.0
     min_novelty: float = 0.0
+    tail_items: int | None = 128
+    tail_tokens: int | None = 32_000
+    summary_tokens: int = 512
 
     def __post_init__(self) -> None:
         _check(self)
+        check_count(self.summary_tokens, "summary_tokens", LEAST_SUMMARY_TOKENS)
+        for name in ("tail_items", "tail_tokens"):
+            if (number := getattr(self, name)) is not None:
+                check_count(number, name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
