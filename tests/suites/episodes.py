@@ -269,14 +269,14 @@ class EpisodesSuite(FacetSuite):
         self, open_memory: MemoryOpener, call: Call, clock: Clock
     ) -> None:
         memory = open_memory(memory_types=[EpisodicSettings(max_log_tokens=10, keep_items=30)])
-        items = [add_event(call, clock, memory, at) for at in range(300)]
+        items = [add_event(call, clock, memory, at) for at in range(150)]
         report = call(memory.maintain).jobs["thin-episodic"]
-        assert (report.changed, report.detail["target_missed"]) == (270, 1)
+        assert (report.changed, report.detail["target_missed"]) == (120, 1)
         left = [item for item in call(memory.episodic.items.all) if item.type != "summary"]
         assert [item.id for item in left] == [item.id for item in items[-30:]]
         # What is gone is told, and can be brought back.
         assert summaries(call, memory.episodic)
-        assert len(call(memory.episodic.items.forgotten)) == 270
+        assert len(call(memory.episodic.items.forgotten)) == 120
 
     def test_what_a_summary_tells_goes_first_and_is_then_found_by_it(
         self, open_memory: MemoryOpener, call: Call, clock: Clock

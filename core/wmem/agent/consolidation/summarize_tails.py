@@ -216,10 +216,10 @@ def _list_newest(rows: Sequence[Row], most: int | None, tokens: int | None) -> I
     return (row for row, total in zip(newest, sums, strict=True) if tokens is None or total <= tokens)
 
 
-def _cover(path: Path, life: int, ids: Sequence[str], rows: Mapping[str, Row]) -> Coverage:
+def _cover(path: Path, incarnation: int, ids: Sequence[str], rows: Mapping[str, Row]) -> Coverage:
     messages = tuple(id for id in ids if id in rows and rows[id].role is not None)
     others = frozenset(messages)
-    return Coverage(path, life, tuple(id for id in ids if id not in others), messages)
+    return Coverage(path, incarnation, tuple(id for id in ids if id not in others), messages)
 
 
 def _first_expiry(rows: Sequence[Row]) -> float | None:
