@@ -49,6 +49,16 @@ class StepCounter:
             sys.setrecursionlimit(depth)
         return self.steps, spans
 
+    def count_here(self, text: str) -> int:
+        """The steps of `match` at the start of a text."""
+        self._text, self.steps, self._groups, depth = text, 0, {}, sys.getrecursionlimit()
+        sys.setrecursionlimit(_MAX_DEPTH)
+        try:
+            self._match(self.tree, 0, 0, lambda end: end)
+        finally:
+            sys.setrecursionlimit(depth)
+        return self.steps
+
     def _match(self, nodes: Sequence[Any], index: int, at: int, go_on: Continue) -> int:
         if index == len(nodes):
             return go_on(at)

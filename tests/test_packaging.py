@@ -16,7 +16,18 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parent.parent
 PACKAGES = {"wmem": ROOT / "core" / "wmem"} | {name: ROOT / name for name in ("langchain_wmem", "llamaindex_wmem")}
 FRAMEWORKS = ("langchain", "langchain_classic", "langchain_core", "langgraph", "llama_index", "openai")
-DRIVERS = ("cryptography", "diskcache", "mcp", "numpy", "opencc", "opentelemetry", "redis", "rich", "tiktoken")
+DRIVERS = (
+    "cryptography",
+    "diskcache",
+    "mcp",
+    "numpy",
+    "opencc",
+    "opentelemetry",
+    "redis",
+    "rich",
+    "stdnum",
+    "tiktoken",
+)
 LANGCHAIN = ("langchain", "langchain_classic", "langchain_core", "langgraph")
 MODULES_MAX = 5
 # Finders that do not see some packages, as if those were not installed: neither an import nor a search finds them.

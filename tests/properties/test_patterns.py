@@ -1,4 +1,7 @@
-"""Every regular expression takes steps in proportion to the text, whatever the text is."""
+"""Every regular expression takes steps in proportion to the text, whatever the text is.
+
+One whose name ends in `_HERE` is only matched at a place, or looked for in a stretch of bounded length.
+"""
 
 import importlib
 import pkgutil
@@ -30,7 +33,8 @@ def _patterns() -> Iterator[tuple[str, "re.Pattern[str]"]]:
 
 
 PATTERNS = dict(_patterns())
-each_pattern = pytest.mark.parametrize("name", PATTERNS)
+SEARCHED = [name for name in PATTERNS if not name.endswith("_HERE")]
+each_pattern = pytest.mark.parametrize("name", SEARCHED)
 
 
 def _check_growth(counter: StepCounter, small: str, large: str) -> None:
@@ -44,6 +48,15 @@ def test_a_pattern_is_linear_on_texts_made_of_its_own_pieces(name: str) -> None:
     for before, pump, after in set(attacks(PATTERNS[name])):
         small, large = (before + pump * (size // len(pump) + 1) + after for size in _SIZES)
         _check_growth(counter, small, large)
+
+
+@pytest.mark.parametrize("name", sorted(PATTERNS.keys() - set(SEARCHED)))
+def test_a_pattern_that_is_matched_at_a_place_is_linear_there(name: str) -> None:
+    counter = StepCounter(PATTERNS[name])
+    for before, pump, after in set(attacks(PATTERNS[name])):
+        small, large = (before + pump * (size // len(pump) + 1) + after for size in _SIZES)
+        steps, more = counter.count_here(small), counter.count_here(large)
+        assert more <= max(_GREATEST_RATIO * steps, _STEPS_PER_CHAR * len(large)), (small[:40], steps, more)
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ from pydantic import JsonValue
 from wmem.errors import InvalidInputError
 from wmem.log import find_logger, log_callback_failure
 from wmem.model.vault import Vault
-from wmem.rules.redaction.finders import field_kind, find_spans
+from wmem.rules.redaction.finders import find_spans, kind_of_field
 from wmem.rules.redaction.json_values import redact_text, redact_value
 from wmem.rules.redaction.kinds import ALL, REDACTION_KINDS
 from wmem.rules.redaction.spans import Span, find_marks, is_full, mark_pattern, merge_spans, spare_marks
@@ -141,7 +141,7 @@ class Redaction:
 
     def _hide(self, counts: Counter[str], text: str, name: str) -> str:
         """A text that is no JSON document, in a field of a name."""
-        if name and (kind := field_kind(name, text)) in self.kinds and not find_marks(text):
+        if name and (kind := kind_of_field(name, text)) in self.kinds and not find_marks(text):
             return self._replace(text, [Span(0, len(text), kind)], counts)
         for _ in range(_MAX_PASSES):  # what is gone may let something else be seen
             if not (spans := self.find(text)):

@@ -1,0 +1,146 @@
+"""Finds addresses of people and machines in networks: e-mail, IP, MAC, and passwords in URLs."""
+
+import ipaddress
+import re
+from collections.abc import Iterator
+
+from wmem.rules.redaction.reading import Reading
+from wmem.rules.redaction.spans import Span
+
+_MAX_LOCAL = 64
+_LETTERS = "A-Za-z\u00c0-\u0590\u0621-\u064a\u0900-\u0dff"  # of scripts that set words apart
+_LOCAL_END_HERE = re.compile(rf"[{_LETTERS}0-9._%+\-'&]{{0,{_MAX_LOCAL}}}", re.DOTALL)
+_ANY_LOCAL_END_HERE = re.compile(rf"\w{{1,{_MAX_LOCAL}}}")
+_DOMAIN_HERE = re.compile(
+    rf"[ ]?\n?(?:[{_LETTERS}0-9](?:[{_LETTERS}0-9\-]{{0,61}}[{_LETTERS}0-9])?\.){{1,8}}[{_LETTERS}][{_LETTERS}0-9\-]{{1,23}}"
+)
+_ANY_DOMAIN_HERE = re.compile(r"(?:\w[\w\-]{0,62}\.){1,8}[^\W\d_]{2,24}")
+_IP_DOMAIN_HERE = re.compile(r"\[[0-9A-Fa-f:.]{7,45}\]")
+_AT = re.compile(r"@|%40|[ ]?[(\[{<][ ]?(?:at|AT|@)[ ]?[)\]}>][ ]?|&#64;|\\u0040")
+_OTHER_SIGNS = ("%40", "at)", "at]", "at}", "at>", "u0040", "#64;")
+_SPELT_DOMAIN_HERE = re.compile(
+    r"[A-Za-z0-9\-]{1,63}(?:(?:\.|[ ]?[(\[{<][ ]?(?:dot|DOT|\.)[ ]?[)\]}>][ ]?)[A-Za-z0-9\-]{1,63}){1,6}"
+)
+_LOCAL_JUNK = "._%+-'&"
+_FILE_AT_SCALE_HERE = re.compile(r"\d(?:\.\d)?x\.(?:png|jpe?g|gif|webp|svg|avif)", re.IGNORECASE)
+_SERVICE_LOCALS = frozenset({"git", "hg", "svn"})
+"""Before the @ of a repository's address: nobody's."""
+
+_IN_URL_HERE = re.compile(r"://[^\s/@:]*:$")
+_MAX_USER = 128
+
+_IPV4 = re.compile(
+    r"(?<![\d.])(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)\.){3}(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?!\.?\d)"
+)
+_VERSION_BEFORE_HERE = re.compile(
+    r"(?:[=~<>!]=|[~^]|[a-z](?<!ip)[/_\-]|\bv|(?:version|release|build|ver|upgrade(?:d)? (?:from|to)|section|chapter|clause|firmware|rev|revision|versión|versão|versie|wersja|версия|版本)[a-zé]{0,3}[ :.]{0,3})$",
+    re.IGNORECASE,
+)
+_ADDRESS_BEFORE_HERE = re.compile(
+    r"(?:\bips?\b|host|server|addr|ping|from|client|remote|gateway|dns|://|@|login|connect|адрес|地址)[^\d\n]{0,24}$",
+    re.IGNORECASE,
+)
+_NOBODYS_IP_HERE = re.compile(r"127\.|0\.0\.0\.0|255\.255\.")
+_IPV6 = re.compile(
+    r"(?<![A-Za-z0-9_:.])(?:[0-9A-Fa-f]{0,4}:){2,8}(?:[0-9A-Fa-f]{1,4}|(?:\d{1,3}\.){3}\d{1,3})?(?![A-Za-z0-9_:])"
+)
+_IPV6_START_HERE = re.compile(r"(?:[23][0-9a-f]{3}|f[cd][0-9a-f]{2}|fe[89ab][0-9a-f]|64|::ffff)", re.IGNORECASE)
+_LEAST_COLONS = 4
+_MAC = re.compile(r"(?<![A-Za-z0-9_:\-])[0-9A-Fa-f]{2}([:\-])(?:[0-9A-Fa-f]{2}\1){4}[0-9A-Fa-f]{2}(?![A-Za-z0-9_:\-])")
+_CONTEXT = 40
+_USERINFO_HERE = re.compile(r"[^\s/@\"'<>:`]{0,128}+:([^\s\"'<>`]{1,256}?)@(?=[\w\[.\-])|([A-Za-z0-9_\-]{20,256}+)@")
+_PLACEHOLDER_HERE = re.compile(r"[\[<{$%*].*|\*+|x+|X+|\.+|[Pp]assword|[Pp]ass|PASS(?:WORD)?|pwd|secret|token|TOKEN")
+
+
+def find_addresses(reading: Reading) -> Iterator[Span]:
+    """E-mail addresses, network addresses, passwords in URLs."""
+    text = reading.text
+    if "@" in text or any(sign in reading.lower for sign in _OTHER_SIGNS):
+        yield from _emails(text)
+    if "://" in text:
+        yield from _url_passwords(text)
+    if reading.has_digit and "." in text:
+        yield from (Span(*match.span(), "ip_address") for match in _IPV4.finditer(text) if _is_address(text, match))
+    if ":" in text or "-" in text:
+        yield from (Span(*match.span(), "mac_address") for match in _MAC.finditer(text))
+    if text.count(":") > 1:
+        yield from (Span(*match.span(), "ip_address") for match in _IPV6.finditer(text) if _is_ipv6(match[0]))
+
+
+def _emails(text: str) -> Iterator[Span]:
+    before = 0
+    for at in _AT.finditer(text):
+        start = _local_start(text, before, at.start())
+        before = at.end()
+        if start is None or (end := _domain_end(text, at)) is None:
+            continue
+        local = text[start : at.start()]
+        if text[start - 1 : start] == ":" and _IN_URL_HERE.search(text, max(0, start - _MAX_USER), start):
+            continue  # a password, which has its own mark
+        if local in _SERVICE_LOCALS and text[end : end + 1] in (":", "/"):
+            continue
+        if _FILE_AT_SCALE_HERE.fullmatch(text, at.end(), end):
+            continue
+        yield Span(start, end, "email")
+
+
+def _local_start(text: str, least: int, end: int) -> int | None:
+    slice_ = text[max(least, end - _MAX_LOCAL) : end][::-1]
+    if slice_.startswith('"') and (quote := slice_.find('"', 1)) > 1:  # "a quoted name"@example.org
+        return end - quote - 1
+    local = _LOCAL_END_HERE.match(slice_) or _LOCAL_END_HERE.match("")
+    assert local is not None  # it matches anything
+    length = local.end()
+    if (cut := slice_.find("&", 0, length)) >= 0:  # of a URL, rather than of a name
+        length = cut
+    while length and slice_[length - 1] in _LOCAL_JUNK:
+        length -= 1
+    if not length and (rest := _ANY_LOCAL_END_HERE.match(slice_)):
+        length = rest.end()
+    start = end - length
+    if length > 1 and text[start] in "nrtbf" and start and text[start - 1] == "\\":  # "\n" in JSON
+        start += 1
+    return start if start < end else None
+
+
+def _domain_end(text: str, at: "re.Match[str]") -> int | None:
+    for pattern in (_DOMAIN_HERE, _SPELT_DOMAIN_HERE if len(at[0]) > 3 else _IP_DOMAIN_HERE, _ANY_DOMAIN_HERE):  # noqa: PLR2004  # more than %40
+        if match := pattern.match(text, at.end()):
+            return match.end()
+    return None
+
+
+def _url_passwords(text: str) -> Iterator[Span]:
+    at = text.find("://")
+    while at >= 0:
+        if match := _USERINFO_HERE.match(text, at + 3):
+            group = 1 if match[1] is not None else 2
+            if not _PLACEHOLDER_HERE.fullmatch(match[group]):
+                yield Span(*match.span(group), "password")
+        at = text.find("://", at + 3)
+
+
+def _is_address(text: str, match: "re.Match[str]") -> bool:
+    if _NOBODYS_IP_HERE.match(match[0]):
+        return False
+    before = text[max(0, match.start() - _CONTEXT) : match.start()]
+    if _VERSION_BEFORE_HERE.search(before):
+        return False
+    single = all(len(part) == 1 for part in match[0].split("."))
+    return (
+        not single
+        or _ADDRESS_BEFORE_HERE.search(before) is not None
+        or text[match.end() : match.end() + 1] in (":", "/")
+    )
+
+
+def _is_ipv6(text: str) -> bool:
+    if text.count(":") < _LEAST_COLONS and not _IPV6_START_HERE.match(text):
+        return False
+    if not any(map(str.isdigit, text)):
+        return False
+    try:
+        address = ipaddress.IPv6Address(text)
+    except ValueError:
+        return False
+    return not (address.is_loopback or address.is_unspecified)

@@ -1,0 +1,250 @@
+"""Finds keys and tokens that their own form tells: of vendors, JSON web tokens, private keys, headers with credentials."""
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+from wmem.rules.redaction.reading import Reading
+from wmem.rules.redaction.spans import Span
+
+_T = r"[A-Za-z0-9_\-]"
+_A = "[A-Za-z0-9]"
+_RUN = re.compile(rf"{_T}{{16,}}+")
+_MAX_WORDS = 24  # characters of a run in which a key may begin
+_SHORT = rf"{_T}{{16,255}}"
+
+
+class _KeyForm(NamedTuple):
+    """How a key is written.
+
+    Attributes:
+        is_word: Whether words begin so, too; then only what looks drawn by chance is a key.
+    """
+
+    kind: str
+    pattern: "re.Pattern[str]"
+    is_word: bool = False
+
+
+def _forms(kind: str, prefixes: str, rest: str, *, is_word: bool = False) -> list[tuple[str, _KeyForm]]:
+    return [(prefix, _KeyForm(kind, re.compile(re.escape(prefix) + rest), is_word)) for prefix in prefixes.split()]
+
+
+_ALL_FORMS = (
+    *_forms("aws_key", "AKIA ASIA ABIA ACCA AGPA AROA AIDA AIPA ANPA ANVA", r"[A-Z2-7]{16}(?![A-Za-z0-9])"),
+    *_forms("github_token", "ghp_ gho_ ghu_ ghs_ ghr_", f"{_A}{{30,255}}"),
+    *_forms("github_token", "github_pat_", "[A-Za-z0-9_]{22,255}"),
+    *_forms(
+        "gitlab_token",
+        "glpat- gldt- glrt- glptt- glcbt- glsoat- glimt- glagent- glffct- gloas- GR1348941",
+        rf"{_T}{{16,255}}+(?:\.{_T}{{2,64}}+){{0,3}}",
+    ),
+    *_forms("slack_token", "xoxb- xoxp- xoxa- xoxr- xoxs- xoxo- xoxe- xoxc- xoxd- xapp-", rf"{_T}{{10,255}}"),
+    *_forms("stripe_key", "sk_live_ sk_test_ pk_live_ pk_test_ rk_live_ rk_test_ sk_prod_", f"{_A}{{10,255}}"),
+    *_forms("stripe_key", "whsec_", "[A-Za-z0-9+/=]{16,255}"),
+    *_forms("api_key", "sk-", rf"(?=[A-Za-z0-9_\-]{{0,60}}\d){_T}{{16,255}}"),
+    *_forms("api_key", "sk_", rf"(?=[A-Za-z0-9_\-]{{0,60}}\d){_T}{{24,255}}"),
+    *_forms("google_key", "AIza", rf"{_T}{{30,45}}"),
+    *_forms("google_key", "GOCSPX-", rf"{_T}{{20,64}}"),
+    *_forms("twilio_key", "AC SK", "[0-9a-f]{32}(?![A-Za-z0-9])"),
+    *_forms("npm_token", "npm_", f"{_A}{{30,64}}"),
+    *_forms("pypi_token", "pypi-", rf"{_T}{{32,512}}"),
+    *_forms("huggingface_token", "hf_ api_org_", f"{_A}{{24,64}}"),
+    *_forms(
+        "api_key",
+        "dop_v1_ doo_v1_ dor_v1_ shpat_ shpca_ shppa_ shpss_ sq0atp- sq0csp- lin_api_ PMAK- glsa_ glc_ ATATT3 ATCTT3 "
+        "NRAK- NRII- sntrys_ sntryu_ sbp_ nfp_ pscale_tkn_ pscale_pw_ pscale_oauth_ rubygems_ dckr_pat_ dckr_oat_ gsk_ "
+        "r8_ pplx- tvly- lsv2_pt_ lsv2_sk_ nvapi- tskey- shippo_live_ shippo_test_ duffel_live_ duffel_test_ figd_ "
+        "CFPAT- fio-u- wandb_v1_ pcsk_ vcp_ sb_secret_ pdl_live_ clojars_ CLOJARS_ AGE-SECRET-KEY-1 e2b_",
+        _SHORT,
+    ),
+    *_forms(
+        "api_key",
+        "key- fw_ fc- re_ co_ mg- oy2 secret_ ops_ cal_live_ dapi EAAA pul- xai- rnd_ jina_ sgp_ EZAK EZTK ntn_ phc_ phx_ "
+        "ATBB AQVN y0_ EAAC EAAG IGQV v1- tk_ pat_ pat- tok_ api_ api- key_ sess- org-",
+        _SHORT,
+        is_word=True,
+    ),
+)
+_FORMS = {
+    head: tuple(form for prefix, form in _ALL_FORMS if prefix.startswith(head))
+    for head in {prefix[:2] for prefix, _ in _ALL_FORMS}
+}
+"""By their first two characters."""
+_BEHIND_POINT_HERE = re.compile(
+    rf"(?P<sendgrid_key>SG\.{_T}{{16,32}}\.{_T}{{16,64}})|(?P<google_key>ya29\.{_T}{{20,1024}}|1//0{_T}{{30,255}})"
+    rf"|(?P<api_key>(?:hv[sb]|dp\.[ps]t|xoxe|pat\w{{14}}|sl|t1)\.{_T}{{24,255}})|(?P<telegram_token>(?:bot)?\d{{8,10}}:{_T}{{34,36}}(?![A-Za-z0-9_\-]))"
+)
+"""Keys with a point or another mark before their first long part."""
+_BEHIND_HERE = re.compile(r"(?:SG|ya29|hv[sb]|dp\.[ps]t|xoxe|sl|t1)\.$|pat\w{14}\.$|1//$|\d{8,10}:$")
+_DISCORD_HERE = re.compile(rf"[MNO]{_T}{{22,27}}\.{_T}{{6}}\.{_T}{{27,40}}(?![A-Za-z0-9_\-])")
+_MAILCHIMP_HERE = re.compile(r"[0-9a-f]{32}-us\d{1,2}")
+_WEBHOOKS = (
+    ("hooks.slack.com/", re.compile(r"hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9_/\-]{8,200}")),
+    ("/api/webhooks/", re.compile(rf"discord(?:app)?\.com/api/webhooks/\d{{10,24}}/{_T}{{20,120}}")),
+    (".webhook.office.com/", re.compile(r"\.webhook\.office\.com/webhookb2/[A-Za-z0-9@/\-]{20,300}")),
+)
+_CLIENT_ID = re.compile(r"\d{6,20}-[a-z0-9]{16,40}\.apps\.googleusercontent\.com")
+_LEAST_KEY = 16
+_LEAST_RANDOM = 20
+
+_AWS_ID = re.compile(r"(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z2-7]{16}")
+_AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
+_AWS_REACH = 240
+
+_JWT = re.compile(r"(?<![A-Za-z0-9_])(?:n(?=eyJ))?eyJ[A-Za-z0-9_\-]{8,}+(?:\.[A-Za-z0-9_\-]{0,}+){1,4}")
+_LEAST_JWT = 24
+_HEADER = re.compile(
+    r"\b(?:(?:bearer|token|apikey|api-key|digest|negotiate|ntlm|aws4-hmac-sha256)[ ]+(?=[^\s\"']{0,200}\d)|(?:proxy-)?authorization[\"']?[ ]{0,2}[:=][ ]{0,2}[\"']?(?:(?:bearer|basic|token|apikey|digest|key)[ ]+)?)"
+    r"(?P<value>[A-Za-z0-9._~+/\-=:|]{8,4096})",
+    re.IGNORECASE,
+)
+_BASIC = re.compile(r"\bbasic[ ]+([A-Za-z0-9+/_\-]{6,1024}={0,2})", re.IGNORECASE)
+_COOKIES = re.compile(
+    r"\b(?:set-)?cookie[\"']?[ ]{0,2}[:=][ ]{0,2}[\"']?(?P<value>[\w.\-]{1,80}=[^\"'\r\n]{1,4096})", re.IGNORECASE
+)
+_SESSION = re.compile(
+    r"(?:PHPSESSID|JSESSIONID|ASP\.NET_SessionId|connect\.sid|laravel_session|sessionid|session_token|_session|csrftoken|XSRF-TOKEN|__Secure-[\w\-]{1,40}|__Host-[\w\-]{1,40}|ASPSESSIONID[A-Z]{1,10})=([A-Za-z0-9%._\-~+/=:]{8,2048})",
+    re.IGNORECASE,
+)
+
+_PEM_BEGIN = re.compile(
+    r"-----[ ]?BEGIN[A-Z0-9 ]{0,40}(?:PRIVATE KEY|SECRET KEY)(?: BLOCK)?[ ]?-----|---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----|PuTTY-User-Key-File-\d: "
+)
+_PEM_END = re.compile(
+    r"-----[ ]?END[A-Z0-9 ]{0,40}(?:PRIVATE KEY|SECRET KEY)(?: BLOCK)?[ ]?-----|Private-MAC: [0-9a-f]{40,64}|---- END SSH2 ENCRYPTED PRIVATE KEY ----"
+)
+_PEM_LINE_HERE = re.compile(
+    r"(?:(?:Proc-Type|DEK-Info|Comment|Version|Encryption|Public-Lines|Private-Lines)[^\n\\]{0,200}|[A-Za-z0-9+/=]{8,}+|=[A-Za-z0-9+/]{4}|[ \t\"',+>|]|\\?\r|\\?\n|\\[nrt\\])*+"
+)
+_PEM_BACKWARDS_HERE = re.compile(r"(?:[A-Za-z0-9+/=]{16,}+|[A-Za-z0-9+/=]{1,15}(?=\n)|[ \t\r\n]|n\\|\\)*+")
+_MAX_PEM = 16_384
+
+
+def find_keys(reading: Reading) -> Iterator[Span]:
+    """Keys and tokens by their own form."""
+    text = reading.text
+    if "PRIVATE KEY" in text or "SECRET KEY" in text or "PuTTY" in text:
+        yield from _private_keys(text)
+    yield from _credentials(reading)
+    if reading.longest >= _LEAST_KEY:
+        yield from _tokens(text)
+
+
+def _credentials(reading: Reading) -> Iterator[Span]:
+    """What headers and cookies carry."""
+    text, lower = reading.text, reading.lower
+    if "authorization" in lower or not reading.words.isdisjoint(_SCHEMES):
+        yield from (
+            Span(*match.span("value"), "authorization")
+            for match in _HEADER.finditer(text)
+            if _is_credential(match["value"])
+        )
+        yield from (Span(*match.span(1), "authorization") for match in _BASIC.finditer(text) if _is_basic(match[1]))
+    if "cookie" in lower:
+        yield from (Span(*match.span("value"), "session") for match in _COOKIES.finditer(text))
+    if "sess" in lower or "csrf" in lower or "xsrf" in lower or "connect.sid" in lower or "__" in text:
+        yield from (Span(*match.span(1), "session") for match in _SESSION.finditer(text))
+
+
+def _tokens(text: str) -> Iterator[Span]:
+    """What is one long run of characters."""
+    if "eyJ" in text:
+        yield from (Span(*match.span(), "jwt") for match in _JWT.finditer(text) if _is_jwt(match[0]))
+    for part, pattern in _WEBHOOKS:
+        if part in text:
+            yield from (Span(*match.span(), "webhook_url") for match in pattern.finditer(text))
+    if "googleusercontent" in text:
+        yield from (Span(*match.span(), "google_key") for match in _CLIENT_ID.finditer(text))
+    for run in _RUN.finditer(text):
+        yield from _in_run(text, *run.span())
+    for found in _AWS_ID.finditer(text) if "AKIA" in text or "ASIA" in text else ():
+        for secret in _AWS_SECRET.finditer(text, max(0, found.start() - _AWS_REACH), found.end() + _AWS_REACH):
+            if is_random(secret[0]):
+                yield Span(*secret.span(), "aws_key")
+
+
+_SCHEMES = frozenset({"bearer", "basic", "token", "apikey", "digest", "negotiate"})
+
+
+def _in_run(text: str, start: int, end: int) -> Iterator[Span]:
+    """The key that begins in a run of letters, digits, underscores and hyphens, or right before it."""
+    if start and text[start - 1] == "\\" and text[start] in "nrt":  # "\n" in JSON
+        start += 1
+    if behind := _BEHIND_HERE.search(text, max(0, start - 20), start):
+        match = _BEHIND_POINT_HERE.match(text, behind.start())
+        if match and match.lastgroup:
+            yield Span(*match.span(), match.lastgroup)
+            return
+    if match := _DISCORD_HERE.match(text, start) or _MAILCHIMP_HERE.fullmatch(text, start, end):
+        yield Span(*match.span(), "discord_token" if "." in match[0] else "api_key")
+        return
+    at = start
+    while at >= 0:
+        for form in _FORMS.get(text[at : at + 2], ()):
+            match = form.pattern.match(text, at)
+            if match and (is_random(match[0]) if form.is_word else _is_drawn(match[0][4:])):
+                yield Span(*match.span(), form.kind)
+                return
+        hyphen, underscore = (text.find(joint, at, min(end, start + _MAX_WORDS)) for joint in "-_")
+        at = min((each for each in (hyphen, underscore) if each >= 0), default=-2) + 1
+        if at == -1:
+            return
+
+
+def _is_drawn(text: str) -> bool:
+    """Whether a text is no mere words."""
+    return any(map(str.isdigit, text)) or not (text.islower() or text.isupper())
+
+
+def is_random(text: str) -> bool:
+    """Whether a text of twenty characters or more looks drawn by chance: digits among letters, no words."""
+    digits = sum(map(str.isdigit, text))
+    if len(text) < _LEAST_RANDOM or digits < 2 or digits == len(text):  # noqa: PLR2004
+        return False
+    changes = sum(a.isdigit() != b.isdigit() or a.isupper() != b.isupper() for a, b in pairwise(text))
+    return changes >= len(text) // 5
+
+
+def _is_credential(value: str) -> bool:
+    return not value.lower().startswith(("bearer", "basic")) and (
+        any(map(str.isdigit, value)) or len(value) >= _LEAST_RANDOM
+    )
+
+
+def _is_jwt(text: str) -> bool:
+    return len(text) >= _LEAST_JWT
+
+
+def _is_basic(text: str) -> bool:
+    try:
+        return b":" in base64.b64decode(
+            text + "=" * (-len(text) % 4), altchars=b"-_" if "-" in text or "_" in text else None
+        )
+    except (binascii.Error, ValueError):
+        return False
+
+
+def _private_keys(text: str) -> Iterator[Span]:
+    ends = [match.span() for match in _PEM_END.finditer(text)]
+    begins = [match.span() for match in _PEM_BEGIN.finditer(text)]
+    first_begin = begins[0][0] if begins else len(text)
+    at, done = 0, 0
+    for number, (start, inner) in enumerate(begins):
+        following = begins[number + 1][0] if number + 1 < len(begins) else len(text)
+        while at < len(ends) and ends[at][0] < inner:
+            at += 1
+        if at < len(ends) and ends[at][0] < following:
+            end = ends[at][1]
+        else:  # cut off
+            line = _PEM_LINE_HERE.match(text, inner, following)
+            end = line.end() if line else inner
+        yield Span(start, end, "private_key")
+    for start, end in ends:  # whose beginning is cut off
+        if start < first_begin:
+            before = _PEM_BACKWARDS_HERE.match(text[max(done, start - _MAX_PEM) : start][::-1])
+            yield Span(start - (before.end() if before else 0), end, "private_key")
+            done = end

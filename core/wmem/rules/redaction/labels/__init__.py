@@ -1,0 +1,1 @@
+"""Finds values that the words before them tell: ``password: …``, ``PESEL …``, ``生年月日 …``."""

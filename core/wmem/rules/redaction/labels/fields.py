@@ -1,0 +1,169 @@
+"""Values of fields and columns, whose names are labels: `{"password": …}`, `name,password`."""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+from wmem.rules.redaction.labels.beside import accepts
+from wmem.rules.redaction.labels.finder import load_labels
+from wmem.rules.redaction.reading import Reading
+from wmem.rules.redaction.spans import Span
+
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_JOINTS = re.compile(r"[\s_\-./:]+")
+_MAX_NAME = 64
+_MAX_WORDS = 8
+_SUFFIXES = frozenset(
+    [
+        "number",
+        "no",
+        "num",
+        "nr",
+        "id",
+        "code",
+        "value",
+        "text",
+        "string",
+        "plain",
+        "raw",
+        "new",
+        "old",
+        "confirm",
+        "confirmation",
+        "repeat",
+        "again",
+        "current",
+        "1",
+        "2",
+        "encoded",
+        "full",
+        "str",
+        "hash",
+        "hex",
+        "b64",
+        "base64",
+        "nummer",
+        "numero",
+        "número",
+        "номер",
+        "号码",
+        "番号",
+        "field",
+    ]
+)
+_WEAK_FIELDS = frozenset(
+    [
+        "home",
+        "location",
+        "position",
+        "card",
+        "karte",
+        "carte",
+        "carta",
+        "kart",
+        "conto",
+        "conta",
+        "compte",
+        "cuenta",
+        "hesap",
+        "konto",
+        "on",
+        "born",
+        "breite",
+    ]
+)
+"""Names of fields that say too little of what stands in them: their values are read as texts."""
+_PREFIXES = frozenset(
+    [
+        "page",
+        "next",
+        "continuation",
+        "cursor",
+        "sync",
+        "max",
+        "num",
+        "total",
+        "input",
+        "output",
+        "prompt",
+        "completion",
+        "reasoning",
+        "cached",
+        "stop",
+        "pad",
+        "eos",
+        "bos",
+    ]
+)
+
+_ROW = re.compile(r"[^\r\n]+")
+_DELIMITERS = "\t|,;"
+_TITLE = re.compile(r"[\w .\-/#]{0,48}")
+_CODE = re.compile(r"\b(?:import|from|return|def|const|let|var|and|or|und|et|y|e|en|i)\b|[{}=;]\s*$")
+_MAX_TITLE_WORDS = 4
+_MAX_HEADER = 1_000
+_MAX_CELL = 512
+
+
+def kind_of_field(name: str, value: str) -> str | None:
+    """The kind of a field's whole value, if the field's name tells one and the value can be of it."""
+    if not name or len(name) > _MAX_NAME or not value.strip():
+        return None
+    kind = _kind_of_name(name)
+    if kind is None:
+        return None
+    reading = Reading(value)
+    return ("password" if kind == "password_sign" else kind) if accepts(kind, reading.text) else None
+
+
+@lru_cache(maxsize=1024)
+def _kind_of_name(name: str) -> str | None:
+    kinds = load_labels().kinds
+    words = _JOINTS.split(Reading(_CAMEL.sub(" ", name)).lower.strip())[:_MAX_WORDS]
+    end = len(words)
+    while end:
+        for start in range(end):
+            phrase = " ".join(words[start:end])
+            if phrase in kinds and phrase not in _WEAK_FIELDS:
+                return None if start and words[start - 1] in _PREFIXES else kinds[phrase]
+        if words[end - 1] not in _SUFFIXES and not words[end - 1].isdigit():
+            return None
+        end -= 1
+    return None
+
+
+def find_in_columns(reading: Reading) -> Iterator[Span]:
+    """Values below a name of a column, in a table whose columns are set apart by commas, semicolons, bars or tabs."""
+    rows = _ROW.finditer(reading.text)
+    kinds: dict[int, str] = {}
+    delimiter, columns = "", 0
+    for row in rows:
+        if not delimiter or delimiter not in row[0]:
+            delimiter, kinds = _read_header(row[0])
+            columns = row[0].count(delimiter) if delimiter else 0
+        elif kinds and row[0].count(delimiter) == columns:
+            yield from _read_row(row, delimiter, kinds)
+
+
+def _read_header(line: str) -> tuple[str, dict[int, str]]:
+    if len(line) > _MAX_HEADER:
+        return "", {}
+    delimiter = next((each for each in _DELIMITERS if each in line), "")
+    if not delimiter:
+        return "", {}
+    names = [cell.strip(" \"'`*") for cell in line.split(delimiter)]
+    if any(len(name.split()) > _MAX_TITLE_WORDS or not _TITLE.fullmatch(name) for name in names) or _CODE.search(line):
+        return "", {}
+    kinds = {index: kind for index, name in enumerate(names) if (kind := _kind_of_name(name)) is not None}
+    return (delimiter, kinds) if kinds else ("", {})
+
+
+def _read_row(row: "re.Match[str]", delimiter: str, kinds: dict[int, str]) -> Iterator[Span]:
+    at = row.start()
+    for index, cell in enumerate(row[0].split(delimiter)):
+        value = cell.strip(" \"'`")
+        kind = kinds.get(index)
+        if kind is not None and 0 < len(value) <= _MAX_CELL and accepts(kind, value):
+            start = at + cell.index(value)
+            yield Span(start, start + len(value), "password" if kind == "password_sign" else kind)
+        at += len(cell) + 1

@@ -1,0 +1,95 @@
+"""Finds labels, and takes what stands beside them."""
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import NamedTuple
+
+from wmem.rules.redaction.labels.beside import find_beside
+from wmem.rules.redaction.labels.table import ACRONYMS, PHRASES
+from wmem.rules.redaction.reading import Reading
+from wmem.rules.redaction.spans import Span
+
+_WORD = re.compile(r"[^\W\d_]+")
+_STEMS = (
+    *((stem, "password") for stem in ("password", "passwd", "pwd", "passwort", "kennwort")),
+    *((stem, "secret") for stem in ("secret", "apikey", "token", "secretkey", "accesskey")),
+)
+"""Words that others end in: `dbpassword`, `accesstoken`."""
+
+
+class Label(NamedTuple):
+    """A label, and the kind of what stands beside it."""
+
+    phrase: str
+    kind: str
+
+
+class Labels(NamedTuple):
+    """The labels.
+
+    Attributes:
+        by_word: By the longest word of each.
+        unspaced: Those of scripts that do not set words apart.
+        kinds: The kind of each phrase.
+    """
+
+    by_word: Mapping[str, tuple[Label, ...]]
+    unspaced: tuple[Label, ...]
+    kinds: Mapping[str, str]
+
+
+@cache
+def load_labels() -> Labels:
+    """The labels, ready to be looked up."""
+    by_word: dict[str, list[Label]] = {}
+    unspaced: list[Label] = []
+    kinds: dict[str, str] = {}
+    for kind, phrases in PHRASES.items():
+        for phrase in phrases.split("|"):
+            joined = phrase.replace(" ", "").replace("'", "")
+            for each in dict.fromkeys((phrase, joined)):
+                kinds.setdefault(each, kind)
+                label = Label(each, kind)
+                if is_unspaced(each):
+                    unspaced.append(label)
+                else:
+                    by_word.setdefault(max(_WORD.findall(each), key=len), []).append(label)
+    return Labels({word: tuple(labels) for word, labels in by_word.items()}, tuple(unspaced), kinds)
+
+
+def is_unspaced(text: str) -> bool:
+    """Whether it is of a script that does not set words apart, or adds endings: from Hebrew on."""
+    return any("\u0590" <= char <= "\u1100" or "\u3040" <= char < "\ufb00" for char in text)
+
+
+def find_labelled(reading: Reading) -> Iterator[Span]:
+    """What stands beside labels."""
+    labels = load_labels()
+    for word in reading.words & labels.by_word.keys():
+        for label in labels.by_word[word]:
+            yield from _beside_each(reading, label, is_stem=False)
+    if reading.is_unspaced:
+        for label in labels.unspaced:
+            if label.phrase in reading.with_spaces:
+                yield from _beside_each(reading, label, is_stem=True)
+    for stem, kind in _STEMS:
+        if stem in reading.lower:
+            yield from _beside_each(reading, Label(stem, kind), is_stem=True)
+
+
+def _beside_each(reading: Reading, label: Label, *, is_stem: bool) -> Iterator[Span]:
+    spaced = reading.with_spaces
+    at = spaced.find(label.phrase)
+    while at >= 0:
+        end = at + len(label.phrase)
+        if is_stem or _is_word(spaced, at, end):
+            is_weak = label.phrase in ACRONYMS and not reading.text[at:end].isupper()
+            yield from find_beside(reading, label.kind, at, end, is_weak=is_weak)
+        at = spaced.find(label.phrase, end)
+
+
+def _is_word(text: str, start: int, end: int) -> bool:
+    before = text[start - 1] if start else " "
+    after = text[end] if end < len(text) else " "
+    return not before.isalpha() and not after.isalpha()

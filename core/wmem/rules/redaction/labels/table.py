@@ -1,0 +1,530 @@
+"""What labels are called, in fourteen languages and more: phrases by kind, apart by bars, in small letters.
+
+A phrase of several words is also found joined by hyphens, underscores or nothing: `date of birth`, `dateOfBirth`.
+"""
+
+from collections.abc import Mapping
+
+PHRASES: Mapping[str, str] = {
+    "password": (
+        "password|passwords|passwd|pwd|passphrase|pass phrase|passcode|pass code|psw|passwort|passworts|passwörter|kennwort|losungswort|mot de "
+        "passe|mots de passe|mdp|contraseña|contrasena|contraseñas|clave|clave de acceso|parola d'ordine|parola|parolă|senha|senhas|"
+        "palavra passe|wachtwoord|wachtwoorden|paswoord|hasło|haslo|hasła|hasłem|haseł|пароль|пароля|паролем|паролю|пароли|密码|密碼|口令|"
+        "パスワード|合言葉|şifre|sifre|şifresi|şifrem|şifreniz|parolam|parolası|비밀번호|패스워드|암호|كلمة المرور|كلمة السر|كلمة مرور|lösenord|"
+        "adgangskode|passord|salasana|heslo|jelszó|jelszava|κωδικός πρόσβασης|סיסמה|mật khẩu|kata sandi|รหัสผ่าน|पासवर्ड"
+    ),
+    "password_sign": "pass|pw|passwrd|pword|psswd",
+    "secret": (
+        "secret|secrets|secret key|api key|apikey|api token|api secret|access token|refresh token|auth token|id token|bearer token|token|tokens|"
+        "client secret|consumer secret|app secret|secret access key|access key|signing key|signing secret|webhook secret|encryption key|"
+        "master key|private key|account key|shared access key|storage key|shared key|license key|licence key|credential|credentials|auth key|"
+        "personal access token|deploy key|service key|service role key|application key|subscription key|instrumentation key|"
+        "sas token|sig|x amz signature|zugriffsschlüssel|api schlüssel|geheimschlüssel|geheimer schlüssel|zugangstoken|zugriffstoken|clé api|clé d'api|clé secrète|jeton|"
+        "jeton d'accès|clave api|clave de api|clave secreta|token de acceso|chiave api|chiave segreta|token di accesso|chave de api|chave api|chave da api|"
+        "chave secreta|token de acesso|api sleutel|geheime sleutel|toegangstoken|klucz api|tajny klucz|klucz tajny|token dostępu|ключ api|api ключ|секретный ключ|"
+        "токен|токен доступа|секрет|api密钥|api 密钥|密钥|令牌|访问令牌|apiキー|シークレット|シークレットキー|トークン|アクセストークン|api anahtarı|gizli anahtar|"
+        "api 키|비밀 키|토큰|액세스 토큰|مفتاح api|رمز الوصول|المفتاح السري|api nyckel|clau api"
+    ),
+    "pin": (
+        "pin|pin code|pincode|pin number|geheimzahl|pin nummer|code pin|code secret|código pin|codice pin|pinkod|kod pin|pin kodu|пин|пин код|pin码|密码pin|暗証番号|핀번호|핀 번호|"
+        "الرقم السري|atm pin|one time code|one time password|otp|otp code|totp|verification code|2fa code|mfa code|authentication code|bestätigungscode|sicherheitscode|tan|"
+        "mtan|code de vérification|code de confirmation|código de verificación|codice di verifica|código de verificação|"
+        "verificatiecode|kod weryfikacyjny|код подтверждения|код из смс|验证码|驗證碼|認証コード|確認コード|doğrulama kodu|인증번호|رمز التحقق"
+    ),
+    "card_security_code": (
+        "cvv|cvv2|cvc|cvc2|csc|cvn|card verification|card verification code|card verification value|security code|prüfziffer|kartenprüfnummer|cryptogramme|code de sécurité|"
+        "código de seguridad|codice di sicurezza|código de segurança|beveiligingscode|kod bezpieczeństwa|код безопасности|安全码|"
+        "セキュリティコード|güvenlik kodu|보안 코드|رمز الأمان"
+    ),
+    "date_of_birth": (
+        "dob|date of birth|birth date|birthdate|birthday|birth day|was born on|am born on|i was born|born on|born|geboren am|geboren|geb|geburtsdatum|geburtstag|né le|née le|date de naissance|"
+        "naissance|fecha de nacimiento|nacido el|nacida el|nací el|nacimiento|data di nascita|nato il|nata il|nascita|data de nascimento|nascido em|nascida em|nasci em|nascimento|"
+        "geboortedatum|geboren op|data urodzenia|urodzony|urodzona|urodziłem się|urodziłam się|ur|дата рождения|родился|родилась|день рождения|出生日期|出生于|生日|出生|"
+        "生年月日|誕生日|doğum tarihi|doğum günü|생년월일|생일|تاريخ الميلاد|تاريخ ميلاد|födelsedatum|fødselsdato"
+    ),
+    "passport": (
+        "passport|passport number|passport no|reisepass|reisepassnummer|passnummer|pass nr|passeport|pasaporte|passaporto|passaporte|paspoort|paspoortnummer|"
+        "paszport|paszportu|паспорт|паспорта|загранпаспорт|护照|護照|护照号|护照号码|パスポート|パスポート番号|旅券番号|pasaport|여권|여권번호|جواز السفر|جواز سفر|رقم الجواز"
+    ),
+    "driving_licence": (
+        "driver's license|drivers license|driver license|driver's licence|drivers licence|driving licence|driving license|licence number|license number|dl number|dl no|"
+        "führerschein|führerscheinnummer|permis de conduire|permis|permiso de conducir|carnet de conducir|licencia de conducir|patente di guida|patente|"
+        "carta de condução|carteira de motorista|cnh|habilitação|rijbewijs|rijbewijsnummer|prawo jazdy|prawa jazdy|водительское удостоверение|водительские права|"
+        "водительских прав|驾驶证|驾照|驾驶证号|運転免許|運転免許証|免許証番号|ehliyet|sürücü belgesi|운전면허|운전면허번호|رخصة القيادة|رخصة قيادة"
+    ),
+    "national_id": (
+        "ssn|social security|social security number|social security no|social insurance number|social insurance|sin|national id|national id number|national identity|"
+        "national identity number|national identification number|national insurance|national insurance number|nino|ni number|identity card|identity number|identity card number|id card|id number|personal id|personal identification number|"
+        "government id|personalausweis|personalausweisnummer|ausweisnummer|ausweis|sozialversicherungsnummer|rentenversicherungsnummer|svnr|ahv|ahv nummer|"
+        "sécurité sociale|numéro de sécurité sociale|nir|carte d'identité|carte nationale d'identité|cni|dni|nie|documento de identidad|documento nacional|cédula|cedula|curp|seguridad social|"
+        "carta d'identità|codice fiscale|documento d'identità|cartão de cidadão|cartão do cidadão|bilhete de identidade|identidade|rg|bsn|burgerservicenummer|identiteitskaart|"
+        "sofinummer|rijksregisternummer|pesel|dowód osobisty|dowodu osobistego|dowód|numer dowodu|снилс|удостоверение личности|身份证|身份证号|身份证号码|身分證|"
+        "身分證字號|マイナンバー|個人番号|my number|personnummer|cpr|cpr nummer|cpr nr|henkilötunnus|hetu|fødselsnummer|tc kimlik|kimlik no|kimlik numarası|kimlik|주민등록번호|주민번호|"
+        "رقم الهوية|الهوية الوطنية|الهوية|بطاقة الهوية|aadhaar|aadhar|आधार|nric|hkid|emirates id|rodné číslo|oib|jmbg|cnp|egn|pps number|pps|ppsn|isikukood|teudat zehut|nik|ktp|cccd|cmnd|emso|amka"
+    ),
+    "tax_id": (
+        "tin|itin|ein|tax id|tax identification number|taxpayer id|taxpayer identification number|tax number|tax no|tax file number|tfn|employer identification number|steuer id|"
+        "steueridentifikationsnummer|steuernummer|steuer identifikationsnummer|steueridnr|idnr|numéro fiscal|siret|siren|nif|cif|rfc|partita iva|p iva|cpf|cnpj|nip|regon|инн|огрн|vat|vat number|vat id|vat no|vat registration|"
+        "ust id|ust idnr|ustidnr|umsatzsteuer id|tva|numéro de tva|btw|btw nummer|utr|abn|pan|pan card|pan number|gstin|税号|纳税人识别号|法人番号|vergi no|vergi kimlik|vergi numarası|사업자등록번호|"
+        "الرقم الضريبي|rut|cuit|cuil|nit|ruc|ird|ird number"
+    ),
+    "health_id": (
+        "nhs|nhs number|nhs no|medicare|medicare number|medicare no|medicaid|medical record|medical record number|mrn|health insurance number|health insurance|health card|health card number|health number|patient id|"
+        "patient number|insurance number|insurance id|member id|krankenversichertennummer|versichertennummer|versicherungsnummer|krankenversicherung|krankenkasse|carte vitale|tarjeta sanitaria|tessera sanitaria|"
+        "número de utente|cartão sns|cartão nacional de saúde|ubezpieczenia|полис|полис омс|医保卡|医保卡号|保険証番号|保険証|건강보험|sağlık sigortası|رقم التأمين"
+    ),
+    "bank_account": (
+        "account number|account no|account nr|account num|acct|acct no|acct number|bank account|bank account number|bank acct|acc no|kontonummer|konto|kontonr|konto nr|numéro de compte|compte bancaire|n° de compte|compte|"
+        "número de cuenta|cuenta bancaria|cuenta|numero di conto|conto corrente|conto|número da conta|conta corrente|conta bancária|conta|rekeningnummer|bankrekening|rekening|"
+        "numer konta|nr konta|konto bankowe|rachunek|numer rachunku|номер счёта|номер счета|счёт|счет|расчётный счёт|расчетный счет|р с|银行账号|银行账户|账号|帐号|账户|銀行口座|口座番号|口座|hesap numarası|hesap no|hesap|"
+        "계좌번호|계좌|رقم الحساب|الحساب البنكي|routing number|routing no|routing|aba|aba number|sort code|bsb|bankleitzahl|blz|transit number|ifsc|clabe"
+    ),
+    "iban": "iban|iban number|رقم الآيبان|آيبان",
+    "phone": (
+        "phone|phone number|phone no|telephone|telephone number|tel|mobile|mobile number|mobile no|mobile phone|cell|cellphone|cell phone|cell number|whatsapp|fax|fax number|call me at|call me on|call me|text me at|text me|reach me at|reach me on|"
+        "my number is|my number|contact number|telefon|telefonnummer|handy|handynummer|mobil|mobilnummer|mobiltelefon|rufnummer|telefonnr|ruf mich an|téléphone|portable|numéro de téléphone|mon numéro|tél|teléfono|móvil|movil|"
+        "celular|telefono|cellulare|numero di telefono|telefone|telemóvel|telemovel|celular|telefoon|telefoonnummer|mobiel|gsm|numer telefonu|komórka|komórkowy|tel kom|телефон|телефона|"
+        "тел|моб|мобильный|сотовый|номер телефона|电话|电话号码|電話號碼|手机|手机号|手机号码|联系电话|联系方式|電話|電話番号|携帯|携帯電話|携帯番号|telefon numarası|telefonum|telefonu|cep|cep telefonu|전화|전화번호|휴대폰|핸드폰|연락처|휴대전화|"
+        "هاتف|الهاتف|رقم الهاتف|جوال|الجوال|رقم الجوال|موبايل|telefonnumret|puhelin|puhelinnumero"
+    ),
+    "card": (
+        "card|card number|card no|credit card|debit card|credit card number|cardnumber|cc number|kreditkarte|kreditkartennummer|kartennummer|karte|carte bancaire|carte de crédit|carte bleue|numéro de carte|carte|tarjeta|"
+        "tarjeta de crédito|número de tarjeta|carta di credito|numero di carta|numero carta|carta|cartão|cartão de crédito|número do cartão|creditcard|creditcardnummer|kaartnummer|kaart|karta|karty|"
+        "numer karty|карта|карты|карте|номер карты|银行卡|银行卡号|卡号|信用卡|信用卡号|クレジットカード|カード番号|カード|kart|kart numarası|kredi kartı|카드번호|신용카드|카드|بطاقة|رقم البطاقة|pan"
+    ),
+    "location": (
+        "lat|latitude|lon|lng|long|longitude|gps|coordinates|coordinate|coords|location|position|geo|geolocation|latlng|latlong|breitengrad|längengrad|breite|länge|koordinaten|standort|coordonnées|position gps|coordenadas|ubicación|"
+        "coordinate gps|posizione|coordenadas gps|localização|coördinaten|locatie|współrzędne|lokalizacja|координаты|широта|долгота|坐标|经度|纬度|位置|座標|緯度|経度|koordinatlar|konum|좌표|위도|경도|إحداثيات|home"
+    ),
+    "vehicle_id": (
+        "vin|vin number|vehicle identification number|chassis number|chassis no|fahrgestellnummer|fahrzeug identifikationsnummer|fin|numéro de châssis|número de chasis|numero di telaio|número do chassi|chassisnummer|numer vin|車台番号|车架号|"
+        "license plate|licence plate|number plate|plate number|registration plate|plate no|kennzeichen|nummernschild|plaque d'immatriculation|immatriculation|matrícula|placa|targa|kenteken|numer rejestracyjny|rejestracja|госномер|номер машины|车牌|车牌号|車牌|ナンバープレート|plaka|차량번호|رقم اللوحة"
+    ),
+    "session": "session id|sessionid|session token|session key|session cookie|sid|cookie|sitzungs id|sitzungsid|phpsessid|jsessionid",
+    "seed_phrase": (
+        "seed phrase|recovery phrase|mnemonic|mnemonic phrase|secret phrase|wallet phrase|secret recovery phrase|seed words|wiederherstellungsphrase|phrase de récupération|frase semilla|frase de recuperación|frase seed|frase semente|"
+        "herstelzin|fraza odzyskiwania|сид фраза|мнемоника|助记词|助記詞|リカバリーフレーズ|シードフレーズ|kurtarma ifadesi|복구 문구|عبارة الاسترداد"
+    ),
+}
+
+ACRONYMS = frozenset(
+    [
+        "pin",
+        "tan",
+        "csc",
+        "cvn",
+        "dob",
+        "geb",
+        "ur",
+        "sin",
+        "nir",
+        "cni",
+        "dni",
+        "nie",
+        "rg",
+        "bsn",
+        "cpr",
+        "oib",
+        "cnp",
+        "egn",
+        "pps",
+        "nik",
+        "ktp",
+        "cccd",
+        "cmnd",
+        "ahv",
+        "hetu",
+        "tin",
+        "ein",
+        "nif",
+        "cif",
+        "rfc",
+        "nip",
+        "vat",
+        "tva",
+        "btw",
+        "utr",
+        "abn",
+        "pan",
+        "rut",
+        "nit",
+        "ruc",
+        "ird",
+        "nhs",
+        "mrn",
+        "aba",
+        "bsb",
+        "blz",
+        "tel",
+        "cell",
+        "gsm",
+        "cep",
+        "pan",
+        "lat",
+        "lon",
+        "lng",
+        "long",
+        "geo",
+        "vin",
+        "fin",
+        "sid",
+        "sig",
+        "pw",
+        "mdp",
+        "psw",
+        "clave",
+        "pass",
+        "home",
+        "karte",
+        "carte",
+        "carta",
+        "card",
+        "kart",
+        "conto",
+        "conta",
+        "compte",
+        "cuenta",
+        "hesap",
+        "konto",
+        "kimlik",
+        "position",
+        "location",
+        "token",
+        "tokens",
+        "secret",
+        "secrets",
+        "cookie",
+        "born",
+        "parola",
+        "patente",
+        "permis",
+        "born",
+        "naissance",
+        "medicare",
+        "routing",
+        "mobil",
+        "handy",
+        "portable",
+        "fax",
+        "phone",
+        "mobile",
+        "breite",
+        "länge",
+        "placa",
+        "targa",
+    ]
+)
+"""Words that mean other things, too: they count only in capitals, or with a colon, an equals sign or "is" after them."""
+
+IS_WORDS = frozenset(
+    [
+        "is",
+        "are",
+        "was",
+        "be",
+        "ist",
+        "sind",
+        "lautet",
+        "war",
+        "est",
+        "es",
+        "son",
+        "era",
+        "é",
+        "è",
+        "sono",
+        "são",
+        "jest",
+        "to",
+        "brzmi",
+        "wynosi",
+        "это",
+        "is",
+        "er",
+        "zijn",
+        "luidt",
+        "olarak",
+        "是",
+        "为",
+        "為",
+        "は",
+        "が",
+        "هو",
+        "هي",
+        "er",
+        "är",
+        "on",
+    ]
+)
+FILLERS = frozenset(
+    [
+        "number",
+        "numbers",
+        "no",
+        "nr",
+        "num",
+        "n",
+        "nº",
+        "numero",
+        "número",
+        "numéro",
+        "nummer",
+        "numer",
+        "numaram",
+        "numarası",
+        "numaranız",
+        "номер",
+        "id",
+        "code",
+        "kod",
+        "código",
+        "codice",
+        "the",
+        "a",
+        "my",
+        "our",
+        "your",
+        "his",
+        "her",
+        "their",
+        "of",
+        "for",
+        "on",
+        "at",
+        "in",
+        "by",
+        "with",
+        "is",
+        "are",
+        "was",
+        "be",
+        "it",
+        "me",
+        "i",
+        "please",
+        "new",
+        "old",
+        "current",
+        "full",
+        "same",
+        "following",
+        "ist",
+        "lautet",
+        "meine",
+        "mein",
+        "deine",
+        "ihre",
+        "der",
+        "die",
+        "das",
+        "von",
+        "für",
+        "am",
+        "den",
+        "est",
+        "mon",
+        "ma",
+        "le",
+        "la",
+        "les",
+        "du",
+        "de",
+        "des",
+        "votre",
+        "notre",
+        "pour",
+        "son",
+        "numéro",
+        "es",
+        "mi",
+        "su",
+        "el",
+        "los",
+        "para",
+        "número",
+        "è",
+        "il",
+        "mio",
+        "la",
+        "mia",
+        "lo",
+        "della",
+        "del",
+        "di",
+        "é",
+        "o",
+        "os",
+        "meu",
+        "minha",
+        "da",
+        "do",
+        "na",
+        "no",
+        "em",
+        "para",
+        "het",
+        "mijn",
+        "de",
+        "van",
+        "voor",
+        "is",
+        "op",
+        "jest",
+        "mój",
+        "moja",
+        "moje",
+        "to",
+        "dla",
+        "nr",
+        "номер",
+        "мой",
+        "моя",
+        "мое",
+        "моего",
+        "это",
+        "для",
+        "у",
+        "карты",
+        "счета",
+        "benim",
+        "olan",
+        "num",
+        "nb",
+        "ref",
+        "reference",
+        "value",
+        "string",
+        "text",
+        "plain",
+        "key",
+        "hash",
+        "sensitive",
+        "data",
+        "primary",
+        "secondary",
+        "personal",
+        "private",
+        "home",
+        "work",
+        "mobile",
+        "cell",
+        "office",
+        "direct",
+        "card",
+        "credit",
+        "debit",
+        "bank",
+        "identity",
+        "id's",
+        "holder",
+        "holders",
+        "phone",
+        "field",
+        "visa",
+        "mastercard",
+        "amex",
+        "american",
+        "express",
+        "und",
+        "and",
+        "et",
+        "y",
+        "e",
+        "i",
+        "и",
+        "ve",
+        "oder",
+        "or",
+    ]
+)
+"""Words that may stand between a label and its value."""
+NO_VALUES = frozenset(
+    [
+        "must",
+        "should",
+        "shall",
+        "can",
+        "cannot",
+        "may",
+        "min",
+        "minimum",
+        "max",
+        "maximum",
+        "least",
+        "length",
+        "long",
+        "characters",
+        "character",
+        "chars",
+        "digits",
+        "expires",
+        "expired",
+        "expire",
+        "expiry",
+        "expiration",
+        "until",
+        "since",
+        "before",
+        "after",
+        "page",
+        "section",
+        "port",
+        "policy",
+        "policies",
+        "rules",
+        "rule",
+        "valid",
+        "invalid",
+        "issued",
+        "changed",
+        "updated",
+        "created",
+        "reset",
+        "rotate",
+        "ending",
+        "ends",
+        "last",
+        "endet",
+        "läuft",
+        "expiré",
+        "expira",
+        "scade",
+        "verloopt",
+        "wygasa",
+        "истекает",
+        "count",
+        "limit",
+        "size",
+        "ttl",
+        "timeout",
+        "age",
+        "window",
+        "per",
+        "price",
+        "cost",
+        "costs",
+        "fee",
+        "usd",
+        "eur",
+        "about",
+        "roughly",
+        "approximately",
+        "version",
+        "muss",
+        "mindestens",
+        "zeichen",
+        "doit",
+        "caractères",
+        "debe",
+        "caracteres",
+        "deve",
+        "caratteri",
+        "moet",
+        "tekens",
+        "musi",
+        "znaków",
+        "должен",
+        "символов",
+    ]
+)
+"""Words between a label and a number that say that it is no value."""

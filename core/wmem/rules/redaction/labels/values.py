@@ -1,0 +1,340 @@
+"""Whether what stands beside a label is a secret, or a word, a placeholder or code."""
+
+import re
+
+_LEAST_PASSWORD = 4
+_LEAST_SECRET = 8
+_LEAST_DIGITS = 6
+_LEAST_HEX = 16
+_MAX_SENTENCE = 8  # words of a pass phrase in quotation marks
+
+_PLACEHOLDER_HERE = re.compile(
+    r"[<\[{(].*[>\]})]|[$%@#]?\{.*|\$[A-Za-z_(].*|%[A-Za-z_]+%?|%\(.*|[*x•·.\-_?#~=X…●]{2,}|\.{3}.*|#\{.*|@[A-Za-z_.]+|__.*__|(?:your|my|the|some|insert|enter|replace|change|example|dummy|placeholder|sample|votre|ihr|dein|tu|su|il_tuo)[\-_ ].*|.*(?:_here|-here|redacted|placeholder|removed|hidden|censored|example_key).*"
+    r"|change[\-_]?me[!]?|todo|tbd|fixme|n/a|na|\(.*|!vault|ENC\[.*|vault:.*|secretkeyref.*|file:.*|arn:.*|op://.*|env:.*|/run/secrets/.*|\*+[A-Za-z0-9]{0,4}",
+    re.IGNORECASE | re.DOTALL,
+)
+_CODE_HERE = re.compile(
+    r"[A-Za-z_$][\w$]*(?:::|->|\??\.)[A-Za-z_][\w.$>\-:?]*(?:[(\[].*)?|[A-Za-z_$][\w$.]*[(\[].*|(?:await|new|not|lambda|f|b|r|rb|u|var|let|const|self|this|process|os|env)(?:[ .'\"].*)?|&?\*?[A-Za-z_]\w*(?:\[\]|\?|\*+)|[A-Za-z_]*[A-Za-z]\(",
+    re.DOTALL,
+)
+_WORDS_OF_CODE = frozenset(
+    [
+        "none",
+        "null",
+        "nil",
+        "undefined",
+        "true",
+        "false",
+        "yes",
+        "no",
+        "on",
+        "off",
+        "str",
+        "string",
+        "int",
+        "integer",
+        "bool",
+        "boolean",
+        "bytes",
+        "any",
+        "object",
+        "optional",
+        "required",
+        "varchar",
+        "text",
+        "char",
+        "number",
+        "float",
+        "secretstr",
+        "password",
+        "token",
+        "secret",
+        "passwd",
+        "pwd",
+        "pass",
+        "type",
+        "is",
+        "not",
+        "in",
+        "and",
+        "or",
+        "if",
+        "else",
+        "for",
+        "return",
+        "raise",
+        "import",
+        "from",
+        "def",
+        "class",
+        "self",
+        "this",
+        "data",
+        "value",
+        "input",
+        "user",
+        "username",
+        "args",
+        "kwargs",
+        "result",
+        "payload",
+        "config",
+        "settings",
+        "request",
+        "env",
+        "environment",
+        "key",
+        "field",
+        "column",
+        "default",
+        "hidden",
+        "masked",
+        "unset",
+        "empty",
+        "blank",
+        "missing",
+        "unknown",
+        "invalid",
+        "wrong",
+        "incorrect",
+        "correct",
+        "expired",
+        "valid",
+        "invalid",
+        "reset",
+        "changed",
+        "protected",
+        "encrypted",
+        "hashed",
+        "strong",
+        "weak",
+        "secure",
+        "available",
+        "needed",
+        "enabled",
+        "disabled",
+        "the",
+        "a",
+        "an",
+        "my",
+        "your",
+        "our",
+        "his",
+        "her",
+        "their",
+        "it",
+        "to",
+        "be",
+        "must",
+        "should",
+        "can",
+        "will",
+        "was",
+        "has",
+        "have",
+        "had",
+        "with",
+        "by",
+        "at",
+        "as",
+        "of",
+        "on",
+        "so",
+        "but",
+        "that",
+        "this",
+        "please",
+        "here",
+        "there",
+        "below",
+        "above",
+        "attached",
+        "same",
+        "different",
+        "new",
+        "old",
+        "next",
+        "page",
+        "bearer",
+        "basic",
+        "cookie",
+        "header",
+        "body",
+        "query",
+        "public",
+        "private",
+        "internal",
+        "default",
+        "admin",
+        "root",
+        "falsch",
+        "richtig",
+        "abgelaufen",
+        "vergessen",
+        "incorrecto",
+        "correcta",
+        "incorrecta",
+        "caducada",
+        "olvidada",
+        "incorrect",
+        "oublié",
+        "oubliée",
+        "expiré",
+        "errata",
+        "scaduta",
+        "sbagliata",
+        "dimenticata",
+        "incorreta",
+        "errada",
+        "esquecida",
+        "verkeerd",
+        "onjuist",
+        "vergeten",
+        "verlopen",
+        "nieprawidłowe",
+        "błędne",
+        "неверный",
+        "неправильный",
+        "забыл",
+        "забыла",
+        "истёк",
+        "simple",
+        "optional[str]",
+        "optional[secretstr]",
+        "password123?",
+        "bits",
+        "counter",
+        "count",
+        "usage",
+        "limit",
+        "limits",
+        "budget",
+    ]
+)
+_LABEL_WORDS = (
+    "password",
+    "passwort",
+    "contraseña",
+    "senha",
+    "parola",
+    "пароль",
+    "密码",
+    "パスワード",
+    "secret",
+    "token",
+    "kennwort",
+    "passphrase",
+    "wachtwoord",
+    "hasło",
+    "passwd",
+    "credential",
+    "apikey",
+    "api_key",
+)
+_SENTENCE_HERE = re.compile(
+    r"\b(?:must|should|is|are|was|your|you|enter|please|invalid|incorrect|wrong|required|forgot|forgotten|cannot|can|reset|change|need|needs|for|the|at least|characters|muss|ist|bitte|doit|est|debe|es|deve|moet|musi)\b",
+    re.IGNORECASE,
+)
+_DATE_OR_VERSION_HERE = re.compile(
+    r"\d{4}-\d\d-\d\d(?:[T ][\d:.,+\-Z]*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{1,2}:\d\d(?::\d\d)?|v?\d+(?:\.\d+){1,3}(?:[\-+][\w.]+)?|\d+(?:ms|s|m|h|d|days?|kb|mb|gb|k|%|px|tokens?|chars?|bytes?)|-?\d+\.\d+",
+    re.IGNORECASE,
+)
+_PATH_HERE = re.compile(
+    r"(?:[a-z][a-z0-9+.\-]{1,20}://|\.{0,2}/|~/|[A-Za-z]:\\).*|.*\.(?:py|js|ts|json|ya?ml|txt|pem|key|env|toml|md|html?|css|go|rs|java|sh|conf|ini|cfg|php|rb|xml|csv|log)",
+    re.IGNORECASE,
+)
+_NAME_PARTS_HERE = re.compile(
+    r"(?:[A-Za-z]{1,24}|v?\d{1,4}|[A-Z]?[a-z]{1,24}\d{1,2})(?:[\-_.:/](?:[A-Za-z]{1,24}|v?\d{1,4}|[a-z]{2,24}\d{1,2}))*"
+)
+_INNER_SIGN_HERE = re.compile(r"[^\W_][^\w\s'’.,\-/]+[^\W_]|[!@#$%^&*?+=~§€£]")
+_MIXED_CASE_HERE = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]")
+_HEX_HERE = re.compile(r"[0-9a-fA-F]+")
+
+
+def is_placeholder(value: str) -> bool:
+    """Whether a value stands for one that is not there, or is code that computes it."""
+    lower = value.lower()
+    return (
+        not any(map(str.isalnum, value))
+        or lower in _WORDS_OF_CODE
+        or _PLACEHOLDER_HERE.fullmatch(value) is not None
+        or (_CODE_HERE.fullmatch(value) is not None and not _looks_mixed(value))
+    )
+
+
+def _looks_mixed(value: str) -> bool:
+    """Whether code would have no such text: many digits or signs."""
+    return "(" not in value and "[" not in value and sum(map(str.isdigit, value)) > 1
+
+
+def is_password(value: str, *, quoted: bool, ends: bool) -> bool:
+    """Whether a value beside the label of a password is one.
+
+    Args:
+        quoted: It stands in quotation marks, or is the whole value of a field.
+        ends: Nothing follows it in its sentence or line; a word alone is a password only then.
+    """
+    if len(value) < _LEAST_PASSWORD or is_placeholder(value) or _DATE_OR_VERSION_HERE.fullmatch(value):
+        return len(value) >= _LEAST_PASSWORD and value.isdigit() and value.isascii()
+    if " " in value:
+        return (
+            quoted
+            and len(value.split()) <= _MAX_SENTENCE
+            and not _says_label(value)
+            and not _SENTENCE_HERE.search(value)
+        )
+    if _PATH_HERE.fullmatch(value) and not _INNER_SIGN_HERE.search(value):
+        return False
+    if is_mixed(value):
+        return True
+    if _says_label(value):
+        return False
+    return quoted or (ends and "_" not in value)
+
+
+def is_mixed(value: str) -> bool:
+    """Whether a text has digits, signs or capitals where a word has none."""
+    if any(map(str.isdigit, value)):
+        return not value.isdigit() or len(value) >= _LEAST_PASSWORD
+    return _INNER_SIGN_HERE.search(value) is not None or (
+        _MIXED_CASE_HERE.search(value) is not None and not _says_label(value)
+    )
+
+
+def is_secret(value: str, *, quoted: bool, assigned: bool) -> bool:
+    """Whether a value beside the label of a key or token is one.
+
+    Args:
+        quoted: It stands in quotation marks, or is the whole value of a field.
+        assigned: A colon or an equals sign stands before it.
+    """
+    if (
+        len(value) < _LEAST_SECRET
+        or " " in value
+        or is_placeholder(value)
+        or _DATE_OR_VERSION_HERE.fullmatch(value)
+        or _PATH_HERE.fullmatch(value)
+    ):
+        return False
+    digits = sum(map(str.isdigit, value))
+    if digits == len(value):
+        return assigned and len(value) >= _LEAST_SECRET
+    if not digits:
+        letters = sum(map(str.isalpha, value))
+        mixed = _MIXED_CASE_HERE.search(value) is not None and not _says_label(value) and len(value) >= _LEAST_HEX
+        return (
+            mixed
+            or (assigned and _HEX_HERE.fullmatch(value) is not None and len(value) >= _LEAST_HEX)
+            or (quoted and letters < len(value) and _INNER_SIGN_HERE.search(value) is not None)
+        )
+    return not _NAME_PARTS_HERE.fullmatch(value) or (
+        assigned and _NAME_PARTS_RANDOM_HERE.fullmatch(value) is not None and digits > 1
+    )
+
+
+_NAME_PARTS_RANDOM_HERE = re.compile(r"[0-9a-fA-F]{16,}|[A-Za-z]{1,24}\d{3,4}|[A-Za-z]{1,4}[\-_][0-9a-fA-F]{12,}")
+
+
+def _says_label(value: str) -> bool:
+    lower = value.lower()
+    return any(word in lower for word in _LABEL_WORDS) and sum(map(str.isdigit, value)) < 2  # noqa: PLR2004

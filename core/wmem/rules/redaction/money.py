@@ -1,0 +1,79 @@
+"""Finds accounts and addresses of money, and identity numbers with letters, by form and checksum."""
+
+import re
+from collections.abc import Iterator
+
+from wmem.rules.redaction.checks import is_base58_checked, is_bech32, is_mod97
+from wmem.rules.redaction.formats import WORDS
+from wmem.rules.redaction.reading import Reading
+from wmem.rules.redaction.spans import Span
+
+_LENGTHS = (
+    "AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BI27 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DJ27 DK18 DO28 EE20 EG29 ES24 "
+    "FI18 FK18 FO18 FR27 GB22 GE22 GI23 GL18 GR27 GT28 HN28 HR21 HU28 IE22 IL23 IQ23 IS26 IT27 JO30 KW30 KZ20 LB28 LC32 "
+    "LI21 LT20 LU20 LV21 LY25 MC27 MD24 ME22 MK19 MN20 MR27 MT31 MU30 NI28 NL18 NO15 OM23 PK24 PL28 PS29 PT25 QA29 RO24 "
+    "RS22 RU33 SA24 SC31 SD18 SE24 SI19 SK24 SM27 SO23 ST25 SV28 TL23 TN24 TR26 UA29 VA22 VG24 XK20 YE30"
+)
+_LENGTH_OF = {each[:2]: int(each[2:]) for each in _LENGTHS.split()}
+_IBAN_HEAD = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]{2}[ ]?[0-9]{2}(?=[ \-.]?[A-Za-z0-9]|\s)")
+_IBAN_CHARS_HERE = re.compile(r"(?:[ ]?\r?\n[ ]{0,4}|[ \-.]|%20)?([A-Za-z0-9]+)")
+_WORD = re.compile(r"(?<![A-Za-z0-9_])(?=[A-Z]{0,7}\d)[A-Z0-9]{8,18}(?![A-Za-z0-9_])")
+_SPACED_WORD = re.compile(
+    r"(?<![A-Za-z0-9])(?:(?!BG|GB|KN|NK|NT|TN|ZZ)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z][ \-]\d\d[ \-]?\d\d[ \-]?\d\d[ \-]?[A-D]"  # United Kingdom
+    r"|\d\d?\.?\d{3}\.?\d{3}[\- ][A-HJ-NP-TV-Z]|[XYZ][\-. ]\d{1,2}\.?\d{3}\.?\d{3}[\-. ][A-Z])(?![A-Za-z0-9])"  # Spain
+)
+_CODICE = re.compile(
+    r"(?<![A-Za-z0-9])[A-Z]{3} [A-Z]{3} [\dLMNP-V]{2}[A-EHLMPRST][\dLMNP-V]{2} [A-Z][\dLMNP-V]{3}[A-Z](?![A-Za-z0-9])"
+)
+_CRYPTO = re.compile(
+    r"(?<![A-Za-z0-9])(?:(?P<ether>0x[0-9a-fA-F]{40})|(?P<segwit>(?:bc|tb|ltc)1[02-9ac-hj-np-z]{11,71})"
+    r"|(?P<base58>[13mn2LMDT9A][1-9A-HJ-NP-Za-km-z]{25,34})|(?P<key>[5KLc9][1-9A-HJ-NP-Za-km-z]{50,51})"
+    r"|(?P<extended>x(?:prv|pub)[1-9A-HJ-NP-Za-km-z]{100,110}))(?![A-Za-z0-9])"
+)
+_LEAST_CRYPTO = 14
+_LEAST_WORD = 8
+
+
+def find_accounts(reading: Reading) -> Iterator[Span]:
+    """IBANs, addresses of crypto currencies, identity numbers with letters."""
+    if not reading.has_digit:
+        return
+    text = reading.text
+    for head in _IBAN_HEAD.finditer(text):
+        if (end := _iban_end(text, head)) is not None:
+            yield Span(head.start(), end, "iban")
+    yield from (
+        Span(*match.span(), "national_id") for pattern in (_SPACED_WORD, _CODICE) for match in pattern.finditer(text)
+    )
+    if reading.longest < _LEAST_WORD:
+        return
+    for word in _WORD.finditer(text):
+        for form in WORDS.get(len(word[0]), ()):
+            if form.pattern.fullmatch(word[0]) and form.check(word[0]):
+                yield Span(*word.span(), form.kind)
+                break
+    if reading.longest >= _LEAST_CRYPTO:
+        yield from _crypto(text)
+
+
+def _iban_end(text: str, head: "re.Match[str]") -> int | None:
+    number = head[0].replace(" ", "").upper()
+    if (length := _LENGTH_OF.get(number[:2])) is None:
+        return None
+    end = head.end()
+    while len(number) < length and (more := _IBAN_CHARS_HERE.match(text, end)):
+        number += more[1].upper()
+        end = more.end()
+    return end if len(number) == length and number.isascii() and is_mod97(number) else None
+
+
+def _crypto(text: str) -> Iterator[Span]:
+    for match in _CRYPTO.finditer(text):
+        kind = "crypto_address"
+        if match.lastgroup in ("base58", "key", "extended"):
+            if not is_base58_checked(match[0]):
+                continue
+            kind = "private_key" if match.lastgroup == "key" or match[0].startswith("xprv") else kind
+        elif match.lastgroup == "segwit" and not is_bech32(match[0]):
+            continue
+        yield Span(*match.span(), kind)

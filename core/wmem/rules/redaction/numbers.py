@@ -1,0 +1,193 @@
+"""Finds numbers by their form and checksum: cards, telephones, and identity numbers that need no label."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from wmem.rules.redaction.checks import is_luhn
+from wmem.rules.redaction.formats import FORMATS
+from wmem.rules.redaction.reading import Reading
+from wmem.rules.redaction.spans import Span
+
+_RUN = re.compile(r"\d++(?:(?:[ ]?\r?\n[ ]{0,4}|%20|[ \-./+()·]{1,3}+)\d++)*+")
+_DIGITS = re.compile(r"\d+")
+_LEAST_DIGITS = 7
+_MAX_GROUPS = 8
+
+# Lengths and first digits by issuer. Thirteen digits are left out: they are the numbers of articles.
+_ISSUERS_HERE = re.compile(
+    r"4\d{15}(?:\d{3})?"  # Visa
+    r"|5[1-5]\d{14}|2(?:22[1-9]|2[3-9]\d|[3-6]\d\d|7[01]\d|720)\d{12}"  # Mastercard
+    r"|3[47]\d{13}"  # American Express
+    r"|(?:6011|64[4-9]\d|65\d\d|62\d\d|81\d\d)\d{12}(?:\d{1,3})?"  # Discover, UnionPay, RuPay
+    r"|(?:30[0-5]\d|3095|3[689]\d\d)\d{10}(?:\d{2})?"  # Diners
+    r"|35(?:2[89]|[3-8]\d)\d{12}(?:\d{3})?"  # JCB
+    r"|220[0-4]\d{12}(?:\d{3})?"  # Mir
+    r"|(?:50(?:18|20|38|6[01]|9\d|[78]\d)|5[68]\d\d|6304|6759|676[1-3]|6521|60\d\d|9792|63(?:6[3-9]|7\d))\d{12}(?:\d{3})?"  # Maestro, RuPay, Elo, Verve, Troy
+)
+_CARD_SHAPES = frozenset(
+    {
+        (4, 4, 4, 4),
+        (4, 6, 5),
+        (4, 6, 4),
+        (4, 4, 4, 4, 3),
+        (4, 4, 4, 4, 2),
+        (4, 4, 4, 4, 1),
+        (6, 13),
+        (8, 8),
+        (6, 10),
+        (4, 12),
+        (4, 4, 8),
+        (6, 4, 4, 2),
+    }
+)
+_MAX_JOINT = 6
+_CARD_JOINTS = frozenset(" -./+·\n")
+
+_DATE_HERE = re.compile(r"\d{1,2}([./\-])\d{1,2}\1(?:19|20)?\d\d(?!\d)|(?:19|20)\d\d[./\-]?[01]\d[./\-]?[0-3]\d(?!\d)")
+_INTERNATIONAL_HERE = re.compile(r"\d{1,4}(?:[ ]?\(0\))?(?:[ \-./()\n·]{0,3}\d{1,14}){1,6}")
+_NATIONAL_HERE = re.compile(
+    r"(?:1[ .\-]{1,2})?\(?[2-9]\d\d(?:\)[ .\-]?|[ .\-/])[2-9]\d\d[ .\-]\d{4}(?!\d)"  # North America
+    r"|0\d{1,4}\)?(?:[ ]?[ \-./][ ]?\d{2,8}){1,4}(?!\d)"  # after a trunk 0
+    r"|(?<=\()0?\d{2,3}\)[ \-]?\d{2,5}(?:[ \-]\d{2,4}){1,3}(?!\d)"  # area code in parentheses
+    r"|\d\d[ ]9\d{4}-\d{4}(?!\d)"  # Brazil
+    r"|8[ \-]?\(?\d{3}\)?[ \-]\d{3}[ \-]\d\d[ \-]?\d\d(?!\d)"  # Russia
+    r"|1[3-9]\d[ \-]\d{4}[ \-]\d{4}(?!\d)"  # China
+    r"|[67]\d\d[ \-]\d\d[ \-]\d\d[ \-]\d\d(?!\d)"  # Spain
+    r"|3[2-9]\d[ \-/.]\d{3}[ \-.]?\d{3,4}(?!\d)"  # Italy
+)
+_MOBILE_HERE = re.compile(
+    r"0[67]\d{8}(?!\d)|07\d{9}(?!\d)|01[567]\d{8,9}(?!\d)|05\d{9}(?!\d)|04\d{8}(?!\d)|0[789]0\d{8}(?!\d)|010\d{8}(?!\d)"
+)
+_MOBILE_OF_CHINA_HERE = re.compile(r"1[3-9]\d{9}(?!\d)")
+_LEAST_PHONE, _MOST_PHONE = 9, 15
+_MOST_NATIONAL = 12
+_CONTEXT = 24  # characters before a number that say what it is
+_NO_PHONE_HERE = re.compile(
+    r"(?:isbn|issn|ean|upc|gtin|asin|doi|sku|art(?:\.|icle|ikel)?|part|model|order|invoice|ticket|tracking|v|ver|version)(?:[ \-]?(?:no|nr|number|id|13|10))?[.:# ]{0,3}$"
+)
+_PAIR = re.compile(
+    r"(?<![\d.])[+\-]?(?:90(?:\.0{4,})?|[1-8]?\d\.\d{4,15})°?[ ]?[NSns]?[ ]?[,;][ ]?[+\-]?(?:180(?:\.0{4,})?|(?:1[0-7]\d|\d{1,2})\.\d{4,15})(?![\d.]*\d)"
+)
+"""Degrees with four decimals each: about ten metres."""
+_CHINESE = re.compile("[\u3400-\u9fff]")
+
+
+class _Group(NamedTuple):
+    start: int
+    end: int
+
+
+def find_numbers(reading: Reading) -> Iterator[Span]:
+    """What numbers say by their form and checksum."""
+    if not reading.has_digit:
+        return
+    text = reading.text
+    if "." in text and ("," in text or ";" in text):
+        yield from (Span(*match.span(), "location") for match in _PAIR.finditer(text))
+    for run in _RUN.finditer(text):
+        if run.end() - run.start() < _LEAST_DIGITS:
+            continue
+        groups = [_Group(*match.span()) for match in _DIGITS.finditer(text, *run.span())]
+        at = 0
+        while at < len(groups):
+            span = _find_at(reading, groups, at)
+            if span is None:
+                at += 1
+                continue
+            yield span
+            while at < len(groups) and groups[at].start < span.end:
+                at += 1
+
+
+def _find_at(reading: Reading, groups: list[_Group], at: int) -> Span | None:
+    start = groups[at].start
+    if not is_free_before(reading.text, start):
+        return None
+    return _card(reading, groups, at) or _format(reading, start, groups[at]) or _phone(reading, start)
+
+
+def is_free_before(text: str, start: int) -> bool:
+    """Whether no Latin letter, digit, underscore or decimal point stands right before."""
+    if start == 0:
+        return True
+    before = text[start - 1]
+    if before in ".," and start > 1 and text[start - 2].isdigit():
+        return False
+    if before.isascii() and before.isalpha():  # "\n" in JSON is two characters
+        return before in "nrt" and start > 1 and text[start - 2] == "\\"
+    return not (before == "_" or (before.isdigit() and before.isascii()) or "\u00c0" <= before <= "\u024f")
+
+
+def is_free_after(text: str, end: int) -> bool:
+    """Whether no Latin letter, digit or underscore stands right after."""
+    if end == len(text):
+        return True
+    after = text[end]
+    return not ((after.isascii() and after.isalnum()) or after == "_" or "\u00c0" <= after <= "\u024f")
+
+
+def _card(reading: Reading, groups: list[_Group], at: int) -> Span | None:
+    text = reading.text
+    digits, end = "", groups[at].start
+    shape: list[int] = []
+    for group in groups[at : at + 5]:
+        if shape and (
+            group.start - end > _MAX_JOINT
+            or not _CARD_JOINTS.issuperset(text[end : group.start].replace("%20", " ").replace("\r", ""))
+        ):
+            break
+        digits += text[group.start : group.end]
+        shape.append(group.end - group.start)
+        end = group.end
+        if len(digits) > 19:  # noqa: PLR2004
+            break
+        fits = len(shape) == 1 or tuple(shape) in _CARD_SHAPES
+        if fits and _ISSUERS_HERE.fullmatch(digits) and is_luhn(digits) and is_free_after(text, end):
+            return Span(groups[at].start, end, "card")
+    return None
+
+
+def _format(reading: Reading, start: int, group: _Group) -> Span | None:
+    for form in FORMATS.get(group.end - start, ()):
+        match = form.pattern.match(reading.text, start)
+        if match and is_free_after(reading.text, match.end()) and form.check(match[0]):
+            return Span(start, match.end(), form.kind)
+    return None
+
+
+def _phone(reading: Reading, start: int) -> Span | None:
+    text = reading.text
+    if (start and text[start - 1] == "+") or (text.startswith("(+", max(0, start - 2)) and start > 1):
+        match = _INTERNATIONAL_HERE.match(text, start)
+        return _if_phone(text, start - 1, match, _LEAST_PHONE - 1, _MOST_PHONE)
+    if (
+        text[start - 1 : start] == "/"
+        or _DATE_HERE.match(text, start)
+        or _NO_PHONE_HERE.search(reading.lower, max(0, start - _CONTEXT), start)
+    ):
+        return None
+    if text.startswith("00", start):
+        return _if_phone(text, start, _INTERNATIONAL_HERE.match(text, start), _LEAST_PHONE + 2, _MOST_PHONE + 2)
+    opened = start and text[start - 1] == "("
+    if match := _NATIONAL_HERE.match(text, start):
+        return _if_phone(text, start - bool(opened), match, _LEAST_PHONE, _MOST_NATIONAL)
+    if match := _MOBILE_HERE.match(text, start):
+        return Span(start, match.end(), "phone") if is_free_after(text, match.end()) else None
+    if (match := _MOBILE_OF_CHINA_HERE.match(text, start)) and _CHINESE.search(
+        text, max(0, start - _CONTEXT), match.end() + _CONTEXT
+    ):
+        return Span(start, match.end(), "phone") if is_free_after(text, match.end()) else None
+    return None
+
+
+def _if_phone(text: str, start: int, match: "re.Match[str] | None", least: int, most: int) -> Span | None:
+    """The longest whole groups of a match that have the digits of a telephone number."""
+    if match is None:
+        return None
+    ends = [each.end() for each in _DIGITS.finditer(text, match.start(), match.end())]
+    counts = [sum(map(str.isdigit, text[match.start() : end])) for end in ends]
+    for end, count in zip(reversed(ends), reversed(counts), strict=True):
+        if least <= count <= most and is_free_after(text, end):
+            return Span(start, end, "phone")
+    return None

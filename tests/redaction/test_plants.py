@@ -1,0 +1,60 @@
+"""Planted values are gone, whatever carries them; marks stay marks, and JSON stays JSON."""
+
+import json
+import re
+from collections import Counter
+
+import pytest
+
+import wmem
+from tests.redaction.plants import PLANTS, Plant
+from wmem.rules.redaction import REDACTION_KINDS
+
+_LEAST_PLANTS = 500
+_LEAST_KINDS = 20
+
+
+def is_left(plant: Plant, text: str) -> bool:
+    """Whether a value is still in a text, however its parts are joined."""
+    left = re.sub(r"\W", "", re.sub(r"\[REDACTED_\w+\]", "", text))
+    return plant.value in text or re.sub(r"\W", "", plant.value) in left
+
+
+def test_there_are_five_hundred_planted_values_of_twenty_kinds() -> None:
+    assert len(PLANTS) >= _LEAST_PLANTS
+    assert len({plant.kind for plant in PLANTS}) >= _LEAST_KINDS
+    assert {plant.kind for plant in PLANTS} <= REDACTION_KINDS.keys()
+    assert [
+        plant for plant in PLANTS if plant.value not in plant.text and json.dumps(plant.value)[1:-1] not in plant.text
+    ] == []
+
+
+def test_no_planted_value_is_left() -> None:
+    redaction = wmem.Redaction()
+    assert [plant for plant in PLANTS if is_left(plant, redaction.redact(plant.text).text)] == []
+
+
+def test_a_planted_value_has_the_mark_of_its_kind() -> None:
+    redaction = wmem.Redaction()
+    other = Counter(plant.kind for plant in PLANTS if plant.kind not in redaction.redact(plant.text).counts)
+    assert other.total() <= len(PLANTS) // 100, other
+
+
+def test_a_second_time_changes_nothing() -> None:
+    for redaction in (wmem.Redaction(), wmem.Redaction(vault=wmem.MemoryVault(b"key"))):
+        for plant in PLANTS:
+            once = redaction.redact(plant.text).text
+            assert redaction.redact(once).text == once
+
+
+def test_a_vault_restores_every_text_as_it_was() -> None:
+    redaction = wmem.Redaction(vault=wmem.MemoryVault())
+    for plant in PLANTS:
+        if not plant.text.startswith("{"):
+            assert redaction.restore(redaction.redact(plant.text).text) == plant.text
+
+
+@pytest.mark.parametrize("plant", [plant for plant in PLANTS if plant.text.startswith(("{", "["))][::5])
+def test_a_json_text_stays_one(plant: Plant) -> None:
+    before, after = json.loads(plant.text), json.loads(wmem.Redaction().redact(plant.text).text)
+    assert before.keys() == after.keys()
