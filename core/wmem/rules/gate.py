@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from wmem.analysis.analyzer import Analyzer
 from wmem.analysis.common_words import is_common
 from wmem.model.gate import Minima, Rejected
-from wmem.rules.nearness import nearness
+from wmem.rules.nearness import find_nearest
 
 _MEDIAN_WORDS = 6.0
 """Words of a text that says as much as most of what is remembered: facts, preferences, lines of talks."""
@@ -40,7 +40,7 @@ def _has_digit(term: str) -> bool:
 
 def novelty(text: str, others: Iterable[str]) -> float:
     """1 less the greatest nearness of a text to others; 1 if there are none."""
-    return 1.0 - max((nearness(text, other) for other in others), default=0.0)
+    return 1.0 - find_nearest(text, others)[0]
 
 
 def find_fault(minima: Minima, importance: float, novelty: float) -> Rejected | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from operator import attrgetter, methodcaller
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias
 
 from wmem.engine.replica import Replica
 from wmem.flow import Flow
@@ -19,7 +19,7 @@ from wmem.pack.request import RecalledCandidate
 from wmem.retrieval.candidate_rows import Hit
 from wmem.retrieval.retriever import Query
 from wmem.rules.composite_query import BesideText, compose_query
-from wmem.rules.nearness import adds_nothing, gist, may_stand_in
+from wmem.rules.nearness import Saying, adds_nothing, gist, may_stand_in
 from wmem.rules.routing import CONVERSATION as CLOSED_TURNS
 from wmem.rules.sources import CONVERSATION, EXTERNAL, WORKING, find_source
 from wmem.rules.validity import holds
@@ -181,10 +181,10 @@ class TurnAssembly(Assembly):
         """
         counts = Counter[str]()
         unranked = {row.id: row for row in self._recent}
-        gists = {row.id: _gist(row) for row in self._recent}
+        said = {row.id: _Said.of(row) for row in self._recent}
         for hit in self._merge(hits):
             is_own = hit.path == self._path
-            if is_own and hit.row.id in gists:
+            if is_own and hit.row.id in said:
                 if unranked.pop(hit.row.id, None) is not None and self._has_room(WORKING, counts):
                     counts[WORKING] += 1
                     yield hit._replace(below_floor=False)
@@ -195,7 +195,7 @@ class TurnAssembly(Assembly):
             if hit.row.role is not None and is_own:
                 yield hit
             elif self._has_room(source, counts):
-                said_by = _find_repeated(hit.row, gists)
+                said_by = _find_repeated(hit.row, said)
                 if said_by is None:
                     counts[source] += 1
                     yield hit
@@ -252,18 +252,27 @@ def _list_items(replica: Replica[Any]) -> list[str]:
         return [*replica.state.items, *replica.state.entries.values()]
 
 
-def _gist(row: Row) -> str:
-    return gist(load_json(row.content))
+class _Said(NamedTuple):
+    """What an item says: its gist, and what is equal for texts that say the same."""
+
+    gist: str
+    key: str
+
+    @classmethod
+    def of(cls, row: Row) -> Self:
+        text = load_json(row.content)
+        return cls(gist(text), Saying.of(text).key)
 
 
-def _find_repeated(row: Row, gists: Mapping[str, str]) -> str | None:
+def _find_repeated(row: Row, said: Mapping[str, _Said]) -> str | None:
     """The id of the item that says all that an item says; None for none, and for messages and entries."""
     if row.role is not None or row.key is not None:
         return None
     text = load_json(row.content)
-    if may_stand_in(text, gists.values()):
-        own = gist(text)
-        return next((id for id, other in gists.items() if adds_nothing(own, other)), None)
+    if may_stand_in(text, [each.gist for each in said.values()]):
+        own = _Said.of(row)
+        repeats = (id for id, other in said.items() if own.key == other.key or adds_nothing(own.gist, other.gist))
+        return next(repeats, None)
     return None
 
 

@@ -16,16 +16,16 @@ from wmem.model.row import Row
 from wmem.model.values import dump_json, load_json
 from wmem.retrieval.retriever import find_near
 from wmem.rules.gate import find_fault, fresh_importance
-from wmem.rules.nearness import nearness
+from wmem.rules.nearness import find_nearest
 from wmem.rules.routing import EPISODIC, SEMANTIC
 from wmem.scope.handle import Handle
 from wmem.scope.index_store import prepare_index
 from wmem.scope.items.capacity import depends_on_state, log_evictions, make_room
 from wmem.state import State
 
-_MAX_NEAR = 16
+_MAX_NEAR = 8
 """How many of the stored items that share the rarest words of a new one it is held against."""
-_NEWEST = 4  # which it is held against, too: a text may have no words that are searched for
+_NEWEST = 2  # which it is held against, too: a text may have no words that are searched for
 _DECIMALS = 4
 
 
@@ -55,7 +55,7 @@ class Weighed(NamedTuple):
         newer = takewhile(lambda each: each != self.newest_id, reversed(state.items))
         text = load_json(self.row.content)
         rows = (row for row in map(state.rows.__getitem__, newer) if row.visible(now))
-        nearest = max((nearness(text, load_json(row.content)) for row in rows), default=0.0)
+        nearest, _ = find_nearest(text, (load_json(row.content) for row in rows))
         return find_fault(self.minima, 1.0, 1.0 - nearest)
 
 
@@ -86,12 +86,10 @@ def weigh(
     replica = yield from _sync(handle, needs_all=bool(minima.novelty))
     yield from prepare_index(handle.engine, [replica])
     near = _list_near(replica, text, now)
-    same_id, nearest = "", 0.0
-    for other in near:
-        if other.id != row.id and (value := nearness(text, load_json(other.content))) > nearest:
-            same_id, nearest = other.id if value == 1 else "", value
     with replica.lock:
         newest_id = next(reversed(replica.state.items), "")
+    nearest, place = find_nearest(text, (load_json(other.content) for other in near))
+    same_id = near[place].id if nearest == 1 else ""
     made = _with_novelty(row, 1.0 - nearest)
     return Weighed(made, minima, find_fault(minima, 1.0, 1.0 - nearest), counts, same_id, newest_id)
 

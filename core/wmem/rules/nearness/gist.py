@@ -1,11 +1,10 @@
-"""Which texts say nearly the same: those of one gist.
+"""The gist of a text: its words without what changes nothing.
 
-Texts that differ in a number, a negation, a name or the order of their words say different things. Those that differ
-in articles, courtesies and marks do not; and one thanks is like another.
+Texts that differ in a number, a negation, a name or the order of their words have different gists. Those that differ
+in articles, courtesies, contractions and marks do not; and one thanks is like another.
 """
 
 import unicodedata
-from collections import Counter
 from collections.abc import Iterable
 from itertools import filterfalse
 
@@ -16,15 +15,18 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_MOST_NEAR = 0.99
-"""How near two texts are at most that do not say the same."""
-_MAX_CHARS = 200  # a longer text is its own gist: what little it differs in may be the point
+MAX_GIST_CHARS = 200  # a longer text is its own gist: what little it differs in may be the point
 _MAX_COURTESY_WORDS = 12
 _LEAST_INNER_WORDS = 3  # words of a text that may stand in another one: fewer are a topic
 _MAX_OWN_WORDS = 1  # words of its own that a courtesy may have: a name, an adverb
+_SAYING_MARKS = ".!"  # in front of a word: ".5", ".env", "!done"
+_LEAST_CONTRACTED = 4
+_CONTRACTIONS = {"can't": "can not", "cannot": "can not", "won't": "will not", "shan't": "shall not", "let's": "let us"}
+_ENDINGS = {"m": "am", "re": "are", "ve": "have", "ll": "will", "s": "is"}
+_PRONOUNS = _words("i you he she it we they that this there what who where here")
 _UNSPACED = "\u0e00"  # from Thai on a word may be a whole sentence
 _MARKS = ".,;:!\"'()[]*_`~"  # around words; in them, as in "7.50", they are part of them
-_OTHER_MARKS = str.maketrans(dict.fromkeys("。、…“”\u2018«»„–—·", " ") | {"’": "'", ",": ", ", "!": "! "})
+_OTHER_MARKS = str.maketrans(dict.fromkeys("。、…“”\u2018«»„–—·¡¿।", " ") | {"’": "'", ",": ", ", "!": "! "})
 _LIGHT = _words("a an the please kindly really very quite oh ah um uh hmm bitte")
 """Words that change nothing."""
 _COURTESIES = {
@@ -50,9 +52,10 @@ _COMPANIONS = _words(
     "好的 好 好吧 收到 非常好 太好了 非常感谢 明白了 了解了 我了解了 我知道了 没有问题了 没问题 どうも 本当に"
 )
 """Words beside a courtesy that add nothing."""
-_POLAR = _words(
-    "yes no not never none nothing without stop cancel ja nein nicht kein keine non ne pas sí si não niet geen да нет "
-    "не 不 没 はい いいえ"
+NEGATIONS = _words(
+    "yes no not never none nothing without stop cancel ja nein nicht nichts kein keine keinen keiner nie niemals ohne "
+    "non ne pas jamais sans sí si nunca jamás sin não nem sem mai senza niet geen nooit zonder да нет не никогда без "
+    "ليس لا नहीं 不 没 はい いいえ"
 )
 
 
@@ -62,20 +65,6 @@ def gist(text: str) -> str:
     Of a text above 200 characters, all of it, case-folded and with its white space collapsed.
     """
     return gist_of_plain(" ".join(text.split()).casefold())
-
-
-def says_the_same(text: str, other: str) -> bool:
-    """Whether two texts say the same: texts that differ in a number, a name, a negation or their order do not."""
-    return gist(text) == gist(other)
-
-
-def nearness(text: str, other: str) -> float:
-    """How near two texts are: 1 if they say the same, else the share of their words that both have, below 1."""
-    own, others = gist(text), gist(other)
-    if own == others:
-        return 1.0
-    first, second = Counter(own.split()), Counter(others.split())
-    return min(2 * (first & second).total() / max((first + second).total(), 1), _MOST_NEAR)
 
 
 def adds_nothing(text_gist: str, other: str) -> bool:
@@ -102,22 +91,64 @@ def may_stand_in(text: str, gists: Iterable[str]) -> bool:
     return any(longest in each for each in gists)
 
 
+def list_own_words(text: str) -> list[str]:
+    """The words of a courtesy that no other of its kind need have, as a name."""
+    words = (_strip_marks(word) for word in text.casefold().split())
+    known = _COMPANIONS.union(*_COURTESIES.values())
+    return [word for word in words if word not in known and any(map(str.isalpha, word))]
+
+
+def is_courtesy(text_gist: str) -> bool:
+    """Whether the gist is that of a courtesy."""
+    return text_gist.startswith("~") and text_gist[1:] in _COURTESIES
+
+
+def is_unspaced(word: str) -> bool:
+    """Whether a word may be a whole sentence, of a script without spaces."""
+    return word[:1] >= _UNSPACED and len(word) > 1
+
+
 def _turns_round(word: str) -> bool:
     bare = word.strip(_MARKS)
-    return bare in _POLAR or bare.endswith("n't") or bare == "?"
+    return bare in NEGATIONS or bare.endswith("n't") or bare == "?"
 
 
 def gist_of_plain(plain: str) -> str:
     """As `gist`, of a text that is case-folded and whose white space is collapsed."""
-    if len(plain) > _MAX_CHARS:
+    if len(plain) > MAX_GIST_CHARS:
         return plain
     marked = plain if plain.isascii() else unicodedata.normalize("NFKC", plain).translate(_OTHER_MARKS)
-    words = [word if word.isalnum() else word.strip(_MARKS) for word in marked.replace("?", " ? ").split()]
-    if "" in words or "-" in words:
+    words = [word if word.isalnum() else _strip_marks(word) for word in marked.replace("?", " ? ").split()]
+    if not words or "" in words or "-" in words:
         words = [word for word in words if word not in ("", "-")]
+    if any("'" in word or word == "cannot" for word in words):
+        words = _expand_contractions(words)
     if len(words) <= _MAX_COURTESY_WORDS and (kind := _find_courtesy(words)) is not None:
         return f"~{kind}"
     return " ".join(filterfalse(_LIGHT.__contains__, words)) or plain
+
+
+def _strip_marks(word: str) -> str:
+    """A word without marks around it, but for those that say something: ".5", "!done", ".env"."""
+    bare = word.rstrip(_MARKS)
+    plain = bare.lstrip(_MARKS)
+    lead = bare[: len(bare) - len(plain)]
+    return f"{lead[-1]}{plain}" if plain and lead and lead[-1] in _SAYING_MARKS else plain
+
+
+def _expand_contractions(words: Iterable[str]) -> list[str]:
+    """Words with "don't" and the like as "do not"."""
+    expanded: list[str] = []
+    for word in words:
+        if word in _CONTRACTIONS:
+            expanded += _CONTRACTIONS[word].split()
+        elif word.endswith("n't") and len(word) > _LEAST_CONTRACTED:
+            expanded += [word[:-3], "not"]
+        else:
+            stem, mark, end = word.partition("'")
+            known = _ENDINGS.get(end, "") if mark and stem in _PRONOUNS else ""
+            expanded += [stem, known] if known else [word]
+    return expanded
 
 
 def _find_courtesy(words: list[str]) -> str | None:
@@ -131,4 +162,4 @@ def _find_courtesy(words: list[str]) -> str | None:
 
 
 def _matters(word: str) -> bool:
-    return word in _POLAR or word.endswith("n't") or word == "?" or any(map(str.isdecimal, word))
+    return word in NEGATIONS or word.endswith("n't") or word == "?" or any(map(str.isdecimal, word))

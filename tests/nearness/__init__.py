@@ -1,0 +1,1 @@
+"""Pairs of texts that say the same, or do not, in several languages."""
