@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from wmem.scope.replay import Replay
     from wmem.scope.stats import MemoryStats, ScopeStats
     from wmem.scope.summaries.port import Summarizer
+    from wmem.scope.summaries.rolling import SessionSummary
     from wmem.tokens.bpe import TiktokenCounter
     from wmem.tokens.calibration import Calibration, Calibrations
     from wmem.tokens.counter import Counter
@@ -158,6 +159,7 @@ __all__ = [
     "SearchResults",
     "SemanticSettings",
     "SerializationError",
+    "SessionSummary",
     "Span",
     "StandingRequest",
     "StoreError",
@@ -244,6 +246,7 @@ _HOMES = {
     "wmem.scope.replay": ("Replay",),
     "wmem.scope.stats": ("MemoryStats", "ScopeStats"),
     "wmem.scope.summaries.port": ("Summarizer",),
+    "wmem.scope.summaries.rolling": ("SessionSummary",),
     "wmem.tokens.calibration": ("Calibration", "Calibrations"),
     "wmem.retrieval.embedder": ("Embedder",),
     "wmem.tokens.counter": ("Counter", "EstimateCounter", "TiktokenCounter"),

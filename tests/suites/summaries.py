@@ -1,9 +1,12 @@
 """Suite of summaries with a model: what it is given, and that nothing but a summary is taken from it."""
 
+from typing import Any
+
 import pytest
 
 import wmem
 from tests.suites.summarizers import FAULTS, Summarizer, SummarizerSuite
+from wmem.errors import InvalidInputError
 from wmem.testing.suite import Call, Clock, MemoryOpener
 
 __all__ = ["SummariesSuite"]
@@ -60,3 +63,153 @@ class SummariesSuite(SummarizerSuite):
         read = " ".join(text for texts, _ in summarizer.calls for text in texts)
         assert all(read.count(f"Box {number} holds") == 2 for number in range(200))
         assert all(sum(map(session._handle.settings.counter(), texts)) <= 256 for texts, _ in summarizer.calls)
+
+    # -- the summary of a session
+
+    def add_talk(self, session: wmem.Scope, call: Call, begin: int, end: int) -> list[str]:
+        """Add turns about numbered boxes; returns the ids of their messages."""
+        said: list[Any] = []
+        for number in range(begin, end):
+            said.append({"role": "user", "content": f"Box {number} holds {number * 7} bolts of steel."})
+            said.append({"role": "assistant", "content": f"I wrote down what is in box {number}, thank you."})
+        return [message.id or "" for message in call(session.messages.append, said)]
+
+    def test_a_session_is_summed_up_in_an_item_that_names_its_messages_and_keeps_them(
+        self, session: wmem.Scope, summarizer: Summarizer, call: Call
+    ) -> None:
+        ids = self.add_talk(session, call, 0, 5)
+        made = call(session.summarize)
+        assert made.item is not None
+        assert (made.item.type, made.item.content) == ("summary", "In short: 10 texts.")
+        assert (made.covered, made.changed, made.by_model, made.warning) == (tuple(ids), True, True, "")
+        assert made.item.sources[0]["messages"] == ids
+        assert call(session.items.get, made.item.id).content == made.item.content
+        assert [message.id for message in call(session.messages.all)] == ids
+        [decision] = [each for each in call(session.queue.decisions) if each.kind == "summarized"]
+        assert decision.id == made.item.id
+
+    def test_b39_what_was_kept_in_one_round_is_in_the_next_and_nothing_falls_between(
+        self, session: wmem.Scope, summarizer: Summarizer, call: Call
+    ) -> None:
+        ids = self.add_talk(session, call, 0, 6)
+        first = call(session.summarize, keep=4)
+        assert first.covered == tuple(ids[:-4])
+        ids += self.add_talk(session, call, 6, 10)
+        second = call(session.summarize, keep=4)
+        assert second.covered == tuple(ids[:-4])
+        texts, _ = summarizer.calls[-1]
+        assert texts[0] == "Summary of what was before: In short: 8 texts."
+        assert [f"Box {number} " in " ".join(texts) for number in range(10)] == [False] * 4 + [True] * 4 + [False] * 2
+        assert second.item is not None is not first.item
+        assert second.item.id == first.item.id
+        assert call(session.items.count) == 1, "it rolls"
+
+    def test_a_session_of_which_nothing_is_new_is_not_summed_up_again(
+        self, session: wmem.Scope, summarizer: Summarizer, call: Call
+    ) -> None:
+        assert call(session.summarize) == (None, (), False, False, "")
+        self.add_talk(session, call, 0, 5)
+        made = call(session.summarize)
+        assert call(session.summarize) == made._replace(changed=False, by_model=False)
+        assert call(session.summarize, keep=4) == made._replace(changed=False, by_model=False)
+        assert len(summarizer.calls) == 1
+
+    @pytest.mark.parametrize("fault", FAULTS)
+    def test_b32_a_summarizer_that_fails_changes_nothing_and_is_asked_again(
+        self, session: wmem.Scope, summarizer: Summarizer, call: Call, fault: str
+    ) -> None:
+        ids = self.add_talk(session, call, 0, 5)
+        summarizer.fault = FAULTS[fault]
+        before = call(session.export)
+        failed = call(session.summarize, 60)
+        assert failed.item is None
+        assert "the summarizer 'counting'" in failed.warning
+        assert call(session.export) == before
+        summarizer.fault = None
+        assert call(session.summarize, 60).covered == tuple(ids)
+        stored = call(session.export)
+        self.add_talk(session, call, 5, 8)
+        summarizer.fault = FAULTS[fault]
+        failed = call(session.summarize, 60)
+        assert failed.warning
+        assert failed.item is not None
+        assert failed.covered == tuple(ids)
+        assert call(session.items.get, failed.item.id).content in str(stored)
+
+    def test_b33_a_window_of_answers_and_results_alone_is_summed_up_by_what_they_say(
+        self, session: wmem.Scope, summarizer: Summarizer, call: Call
+    ) -> None:
+        calls = [{"id": "c1", "type": "function", "function": {"name": "stock", "arguments": '{"box": 4}'}}]
+        said: list[Any] = [
+            {"role": "assistant", "content": "I look into the stock.", "tool_calls": calls},
+            {"role": "tool", "tool_call_id": "c1", "content": "Box 4: 28 bolts."},
+            {"role": "assistant", "content": "There are 28."},
+        ]
+        ids = [message.id for message in call(session.messages.append, said)]
+        made = call(session.summarize, keep=2)
+        assert made.covered == (), "a result stays with its call"
+        made = call(session.summarize, keep=1)
+        assert made.covered == tuple(ids[:2])
+        [(texts, _)] = summarizer.calls
+        assert [word in " ".join(texts) for word in ("I look into the stock.", "Box 4: 28 bolts.")] == [True, True]
+
+    def test_a_pack_takes_the_stored_summary_for_what_it_covers_and_extracts_for_the_rest(
+        self, session: wmem.Scope, summarizer: Summarizer, call: Call
+    ) -> None:
+        ids = self.add_talk(session, call, 0, 30)
+        made = call(session.summarize, keep=20)
+        asked = len(summarizer.calls)
+        context = call(session.pack, budget=300, summary=150)
+        [report] = [each for each in context.included if each.rule == "summary"]
+        assert made.item is not None
+        assert "In short: 40 texts." in context.note
+        assert report.sources[0] == made.item.id
+        assert {*report.sources[1:]} <= {*ids[-20:]}
+        assert len(report.sources) > 1
+        assert len(summarizer.calls) == asked, "a pack asks no model"
+        assert context.sizes["note"] <= 150
+        call(session.messages.withdraw, ids[3])
+        assert "In short" not in call(session.pack, budget=300, summary=150).note, "it tells of what was taken back"
+
+    def test_a_summary_goes_with_an_erased_message_and_is_made_anew(
+        self, session: wmem.Scope, summarizer: Summarizer, call: Call
+    ) -> None:
+        ids = self.add_talk(session, call, 0, 5)
+        made = call(session.summarize)
+        assert made.item is not None
+        call(session.erase, ids[2])
+        assert call(session.items.count) == 0
+        assert call(session.summarize).covered == (*ids[:2], *ids[3:])
+
+    def test_without_a_summarizer_the_sentences_that_tell_most_are_kept(
+        self, open_memory: MemoryOpener, call: Call
+    ) -> None:
+        session = open_memory().scope("plain")
+        ids = self.add_talk(session, call, 0, 8)
+        made = call(session.summarize)
+        assert made.item is not None
+        assert (made.by_model, made.covered, made.warning) == (False, tuple(ids), "")
+        assert all(f"Box {number} holds {number * 7} bolts" in made.item.content for number in range(8))
+        whole = sum(message.tokens or 0 for message in call(session.items.all))
+        assert whole == made.item.tokens
+        assert call(session.summarize, 30).item == made.item, "nothing is new"
+        self.add_talk(session, call, 8, 9)
+        short = call(session.summarize, 30).item
+        assert short is not None
+        assert (short.tokens or 0) <= 30
+        assert short.id == made.item.id
+
+    @pytest.mark.parametrize("bad", [{"max_tokens": 0}, {"max_tokens": 1.5}, {"keep": -1}])
+    def test_a_summary_of_no_sensible_size_is_refused(
+        self, session: wmem.Scope, call: Call, bad: dict[str, Any]
+    ) -> None:
+        with pytest.raises(InvalidInputError):
+            call(session.summarize, **bad)
+
+    def test_a_summary_is_of_redacted_texts(
+        self, open_memory: MemoryOpener, summarizer: Summarizer, call: Call
+    ) -> None:
+        session = open_memory(summarizer=summarizer).scope("private")
+        call(session.messages.append, [{"role": "user", "content": "Write to ada@example.org about box 9."}])
+        call(session.summarize)
+        assert summarizer.calls == [(("user: Write to [REDACTED_EMAIL] about box 9.",), summarizer.calls[0][1])]

@@ -12,7 +12,7 @@ from wmem.pack.excerpt import LongMemory
 from wmem.pack.passage import PassageTerms
 from wmem.pack.render import NoteEntry, mark_superseded, render_note, to_quote
 from wmem.pack.repeats import Repeats, repeat_entry
-from wmem.pack.request import Candidate, RecalledCandidate, Rendered
+from wmem.pack.request import Candidate, RecalledCandidate, Rendered, StoredSummary
 from wmem.pack.selection import Selection
 from wmem.pack.summary import MAX_COVERED_MESSAGES, summarize
 from wmem.pack.wording import message_text, normalize_text
@@ -239,7 +239,9 @@ class Note:
     def add_summary(self, room: int) -> None:
         """Put the best sentences of the newest messages left out into the note."""
         selection = self._selection
-        left_out = self.list_left_out()
+        stored = self._list_useful_summaries()
+        covered = frozenset(id for each in stored for id in each.covered)
+        left_out = self.list_left_out(besides=covered)
         summary = summarize(
             [each for each, _ in left_out],
             min(room, selection.tokens_left),
@@ -247,19 +249,38 @@ class Note:
             selection.loader,
             selection.pricer,
             analyzer=self._request.analyzer,
+            stored=[each.candidate for each in stored],
         )
         if summary is not None:
             selection.set_summary(summary)
-            selection.messages_uncovered = self._request.total - 1 - left_out[summary.messages_covered - 1][1]
+            if summary.messages_covered:
+                older = self._request.total - 1 - left_out[summary.messages_covered - 1][1]
+                selection.messages_uncovered = max(0, older - len(covered))
 
-    def list_left_out(self) -> list[tuple[Candidate, int]]:
-        """The newest messages that could be sent but are not, and how many are newer than each."""
+    def _list_useful_summaries(self) -> list[StoredSummary]:
+        """The stored summaries of what is left out; one of messages that are all in the prompt tells nothing."""
+        if not self._request.summaries:
+            return []
+        selection = self._selection
+        sent = {id for each in (*selection.pinned, *selection.selected.values()) for id in each.unit.ids}
+        return [each for each in self._request.summaries if not each.covered <= sent]
+
+    def list_left_out(self, *, besides: AbstractSet[str] = frozenset()) -> list[tuple[Candidate, int]]:
+        """The newest messages that could be sent but are not, and how many are newer than each.
+
+        Args:
+            besides: Ids of messages that are told otherwise.
+        """
         selection = self._selection
         left_out: list[tuple[Candidate, int]] = []
         for unit in selection.iter_left_out():
             if len(left_out) >= MAX_COVERED_MESSAGES:
                 break
-            left_out += [(each, unit.place) for each in unit.members if each.id not in selection.note_entries]
+            left_out += [
+                (each, unit.place)
+                for each in unit.members
+                if each.id not in selection.note_entries and each.id not in besides
+            ]
         return left_out
 
     def _quote_limits(self, room: int) -> "_QuoteLimits":

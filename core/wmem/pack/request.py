@@ -116,6 +116,13 @@ class RecalledCandidate(NamedTuple):
     is_outdated: bool = False
 
 
+class StoredSummary(NamedTuple):
+    """A summary that is stored, and the ids of the messages that it covers."""
+
+    candidate: Candidate
+    covered: frozenset[str]
+
+
 class StandingClause(NamedTuple):
     """A clause of a message of the user that he wanted to be followed.
 
@@ -229,6 +236,7 @@ class PackRequest:
             first, and pinned items, which are quoted whole in the note.
         repeated: Ids of messages that only repeat the system text it begins with; they are not sent.
         recalled: What recall found, best first.
+        summaries: Stored summaries of messages of the conversation, oldest first.
         standing: Standing requests of the user, newest first, clause by clause.
         standing_scores: By the id of its message, how much a clause bears on the query; 0 for others.
         clause_tokens: Cache of the tokens of clauses in the note, by clause, under this request's counter; of "" those
@@ -255,6 +263,7 @@ class PackRequest:
     pinned: Sequence[Candidate] = ()
     repeated: Container[str] = frozenset()
     recalled: Sequence[RecalledCandidate] = ()
+    summaries: Sequence[StoredSummary] = ()
     standing: Sequence[StandingClause] = ()
     standing_scores: Mapping[str, float] = field(default_factory=dict)
     clause_tokens: MutableMapping[str, int] = field(default_factory=dict)

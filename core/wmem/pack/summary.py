@@ -1,7 +1,7 @@
 """Extractive summary of messages that the budget leaves out: their best sentences, verbatim, in the note.
 
-Each pack makes it anew and stores nothing. The text read is bounded, so a session of
-any length costs the same.
+Of messages that a stored summary covers, its sentences are taken instead. Each pack makes it anew and stores
+nothing. The text read is bounded, so a session of any length costs the same.
 """
 
 from collections.abc import Sequence
@@ -28,6 +28,7 @@ _TOKENS_READ_PER_TOKEN = 32  # tokens of messages read per token of the summary,
 _MAX_CHARS_PER_MESSAGE = 4_000  # characters read of one message, from its beginning
 _ROLE_WEIGHTS = {"user": 1.0, "assistant": 0.8}
 _TOOL_RESULT_WEIGHT = 0.4
+_STORED_WEIGHT = 4.0  # of what a stored summary says: it is short already
 _QUERY_BONUS = 0.5  # weight added to a message that has every term of the query
 
 
@@ -51,6 +52,7 @@ def summarize(
     pricer: NotePricer,
     *,
     analyzer: Analyzer,
+    stored: Sequence[Candidate] = (),
 ) -> ExtractiveSummary | None:
     """Summarize messages in at most `limit` tokens, frame and heading included; None when nothing fits.
 
@@ -61,6 +63,7 @@ def summarize(
     Args:
         left_out: Newest first; as many are covered as the bounds allow.
         query_terms: Those that are searched.
+        stored: Summaries of older messages: their sentences come first, and before all others if not all fit.
     """
     covered: list[Candidate] = []
     tokens = 0
@@ -72,13 +75,16 @@ def summarize(
     covered.reverse()
     wanted = frozenset(query_terms)
     statements: dict[tuple[str, str], _Statement] = {}
+    for summary in stored:
+        for sentence in split_sentences(message_text(loader.load(summary))):
+            weight = _STORED_WEIGHT + _share_of_query(sentence, wanted, analyzer)
+            statements.setdefault(("", sentence), _Statement(sentence)).add(summary.id, weight)
     for candidate in covered:
         message = loader.load(candidate)
         text = "" if message.recalled else message_text(message)
         text = text[: cut_before(text, _MAX_CHARS_PER_MESSAGE)]
         weight = _ROLE_WEIGHTS.get(message.role, _TOOL_RESULT_WEIGHT)
-        if wanted:
-            weight += _QUERY_BONUS * len(wanted.intersection(analyzer.to_terms(text))) / len(wanted)
+        weight += _share_of_query(text, wanted, analyzer)
         speaker = message.name or message.role
         for sentence in split_sentences(text):
             same = statements.setdefault((speaker, gist(sentence)), _Statement(f"{speaker}: {sentence}"))
@@ -94,10 +100,17 @@ def summarize(
         if (over := pricer.price(entry.quote, ()) - limit) <= 0:
             said = list(statements.values())
             sources = dict.fromkeys(id for index in extracted.source_indices for id in said[index].sources)
-            quoted = tuple(each for each in covered if each.id in sources)
+            quoted = tuple(each for each in (*stored, *covered) if each.id in sources)
             return ExtractiveSummary(entry, tuple(sources), len(covered), extracted.text, quoted)
         room = min(room, extracted.tokens) - over
     return None
+
+
+def _share_of_query(text: str, query_terms: frozenset[str], analyzer: Analyzer) -> float:
+    """What a text's weight gains by the terms of the query that it has."""
+    return (
+        _QUERY_BONUS * len(query_terms.intersection(analyzer.to_terms(text))) / len(query_terms) if query_terms else 0.0
+    )
 
 
 @dataclass(slots=True)

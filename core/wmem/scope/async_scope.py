@@ -29,6 +29,7 @@ from wmem.scope.properties import LEASE_S, ScopeProperties
 from wmem.scope.queue.async_face import AsyncQueue
 from wmem.scope.recall import recall
 from wmem.scope.stats import ScopeStats, scope_stats
+from wmem.scope.summaries.rolling import SessionSummary, summarize_session
 from wmem.scope.trace import end_turn_with
 from wmem.scope.view import ScopeView, take_view
 
@@ -142,6 +143,10 @@ class AsyncScope(ScopeProperties):
     ) -> list[RecallHit]:
         """See `Scope.recall`."""
         return await self._drive(recall(self._handle, query, limit=limit, kinds=kinds, long_term=long_term))
+
+    async def summarize(self, max_tokens: int | None = None, *, keep: int = 0) -> SessionSummary:
+        """See `Scope.summarize`."""
+        return await self._drive(summarize_session(self._handle, max_tokens, keep))
 
     async def pack(
         self,

@@ -35,6 +35,7 @@ from wmem.pack.request import (
     RecalledCandidate,
     Rendered,
     StandingClause,
+    StoredSummary,
 )
 from wmem.pack.shares import recalls_messages
 from wmem.retrieval.candidate_rows import Hit
@@ -59,6 +60,7 @@ from wmem.scope.pack_cache import (
 )
 from wmem.scope.replay import seal_prompt
 from wmem.scope.sources import LiveMessage, decode_row
+from wmem.scope.summaries.rolling import list_stored
 from wmem.state import State
 from wmem.tokens.counter import (
     MESSAGE_OVERHEAD,
@@ -162,6 +164,7 @@ def pack_scope(
             pinned=pinned,
             repeated=repeated,
             recalled=recalled,
+            summaries=_list_summaries(own, stored, now) if options.summary_tokens and assembly.has_conversation else (),
             standing=standing,
             standing_scores=scores,
             clause_tokens=live.clause_tokens(own, counter.name) if standing else {},
@@ -217,6 +220,15 @@ def _search(
         hits = _favor_preferences(hits)
         scores = {hit.row.id: hit.score for hit in hits if hit.row.standing and hit.path == replicas[0].path}
     return (_search_items(replicas, query) if items_alone else hits), scores
+
+
+def _list_summaries(own: Replica[Any], to_candidate: Callable[[Row], Candidate], now: float) -> list[StoredSummary]:
+    """The stored summaries of the conversation; none that covers what was taken back."""
+    with own.lock:
+        found = list_stored(own.state, own.path, now)
+        withdrawn = own.state.withdrawn.keys()
+        current = [each for each in found if withdrawn.isdisjoint(each.covered)]
+    return [StoredSummary(to_candidate(each.row), frozenset(each.covered)) for each in current]
 
 
 def _warn_of_damage(replicas: Iterable[Replica[Any]]) -> list[str]:

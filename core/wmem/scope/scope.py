@@ -29,6 +29,7 @@ from wmem.scope.properties import LEASE_S, ScopeProperties
 from wmem.scope.queue.face import Queue
 from wmem.scope.recall import recall
 from wmem.scope.stats import ScopeStats, scope_stats
+from wmem.scope.summaries.rolling import SessionSummary, summarize_session
 from wmem.scope.trace import end_turn_with
 from wmem.scope.view import ScopeView, take_view
 
@@ -280,6 +281,25 @@ class Scope(ScopeProperties):
             InvalidInputError: Anything out of range.
         """
         return self._drive(recall(self._handle, query, limit=limit, kinds=kinds, long_term=long_term))
+
+    def summarize(self, max_tokens: int | None = None, *, keep: int = 0) -> SessionSummary:
+        """Sum up the conversation in an item of type ``summary``, or roll the one there is; messages stay as they are.
+
+        With a summarizer (`wmem.open`) it writes the summary, else it is made of the sentences that tell most. The item
+        names the messages that it covers in its `sources`, and `pack` uses it for these. Where nothing came, nothing
+        is made; where the summarizer fails, or says what is no summary, nothing is stored and the next call tries
+        again. Of a conversation above 2,048 messages there are several.
+
+        Args:
+            max_tokens: Most tokens of the summary; by default 0.8 of what it covers, with a summarizer 1,024. It never
+                takes more than what it covers.
+            keep: How many of the newest messages are left for a later round. Results stay with their calls.
+
+        Raises:
+            InvalidInputError: A number is out of range.
+            FeatureNotEnabledError: The memory may not use summaries.
+        """
+        return self._drive(summarize_session(self._handle, max_tokens, keep))
 
     def pack(
         self,
