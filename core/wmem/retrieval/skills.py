@@ -5,8 +5,12 @@ from wmem.model.values import load_json
 from wmem.retrieval.candidate_rows import RankedRow
 
 
+_NEAR = 0.9
+"""Share of the best skill's own score that another one must have to be put forward, too."""
+
+
 def lead_with_skills(ranked: list[RankedRow]) -> list[RankedRow]:
-    """The ranked rows, each mined skill right before the best call of the tool that it ends with, if that is before it.
+    """The ranked rows, the skills that match best right before the best call of the tool that they end with.
 
     Args:
         ranked: Best first.
@@ -14,6 +18,7 @@ def lead_with_skills(ranked: list[RankedRow]) -> list[RankedRow]:
     skills = [at for at, (_, each, position, _) in enumerate(ranked) if each.rows[position].type == "skill"]
     if not skills:
         return ranked
+    skills = [at for at in skills if ranked[at][0] >= _NEAR * ranked[skills[0]][0]]
     calls: dict[str, int] = {}
     for at, (_, each, position, _) in enumerate(ranked[: skills[-1]]):
         if (tool := _find_called_tool(each.rows[position])) is not None:
