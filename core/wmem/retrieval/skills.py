@@ -4,7 +4,6 @@ from wmem.model.row import Row
 from wmem.model.values import load_json
 from wmem.retrieval.candidate_rows import RankedRow
 
-
 _NEAR = 0.9
 """Share of the best skill's own score that another one must have to be put forward, too."""
 
