@@ -7,11 +7,13 @@ from collections import Counter
 import pytest
 
 import wmem
+from tests.redaction.look_alikes import LOOK_ALIKES
 from tests.redaction.plants import PLANTS, Plant
 from wmem.rules.redaction import REDACTION_KINDS
 
 _LEAST_PLANTS = 500
 _LEAST_KINDS = 20
+_LEAST_LOOK_ALIKES = 500
 
 
 def is_left(plant: Plant, text: str) -> bool:

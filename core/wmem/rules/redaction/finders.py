@@ -17,9 +17,112 @@ _FINDERS = (find_addresses, find_accounts, find_numbers, find_keys, find_labelle
 def find_spans(text: str) -> Iterator[Span]:
     """What is to be hidden in a text; spans may overlap."""
     reading = Reading(text)
+    if _is_quiet(reading):
+        return
     for find in _FINDERS:
         for span in find(reading):
             yield Span(*reading.place(span.start, span.end), span.kind)
+
+
+SECRET_STEMS = (
+    *(
+        "pass",
+        "pwd",
+        "pword",
+        "psw",
+        "pw",
+        "wort",
+        "wört",
+        "mdp",
+        "contrase",
+        "clave",
+        "parol",
+        "senha",
+        "palavra",
+        "woord",
+        "hasł",
+        "haseł",
+        "haslo",
+        "парол",
+    ),
+    *(
+        "ифр",
+        "şifre",
+        "sifre",
+        "lösen",
+        "adgang",
+        "salasana",
+        "heslo",
+        "jelsz",
+        "κωδικ",
+        "mật",
+        "sandi",
+        "secret",
+        "secr",
+        "key",
+        "token",
+        "credential",
+        "sig",
+    ),
+    *(
+        "schlüssel",
+        "clé",
+        "jeton",
+        "chiave",
+        "chave",
+        "sleutel",
+        "klucz",
+        "ключ",
+        "токен",
+        "секрет",
+        "anahtar",
+        "nyckel",
+        "clau",
+        "geheim",
+        "phrase",
+        "phrase",
+        "frase",
+    ),
+    *(
+        "seed",
+        "mnemoni",
+        "мнемон",
+        "сид",
+        "zin",
+        "fraza",
+        "ifadesi",
+        "sess",
+        "sid",
+        "cookie",
+        "sitzung",
+        "authoriz",
+        "bearer",
+        "basic",
+        "csrf",
+        "xsrf",
+        "__",
+        "-----",
+    ),
+)
+"""What stands in every label of a value that may have no digit, in small letters."""
+
+
+def _is_quiet(reading: Reading) -> bool:
+    """Whether a text has nothing that a finder starts from: most texts have not."""
+    if reading.has_digit or reading.is_unspaced:
+        return False
+    text, lower = reading.text, reading.lower
+    if (
+        "@" in text
+        or "://" in text
+        or "at)" in lower
+        or "at]" in lower
+        or "at}" in lower
+        or "at>" in lower
+        or text.count(":") > 1
+    ):
+        return False
+    return not any(stem in lower for stem in SECRET_STEMS)
 
 
 __all__ = ["find_spans", "kind_of_field"]

@@ -17,7 +17,6 @@ _DOMAIN_HERE = re.compile(
 _ANY_DOMAIN_HERE = re.compile(r"(?:\w[\w\-]{0,62}\.){1,8}[^\W\d_]{2,24}")
 _IP_DOMAIN_HERE = re.compile(r"\[[0-9A-Fa-f:.]{7,45}\]")
 _AT = re.compile(r"@|%40|[ ]?[(\[{<][ ]?(?:at|AT|@)[ ]?[)\]}>][ ]?|&#64;|\\u0040")
-_OTHER_SIGNS = ("%40", "at)", "at]", "at}", "at>", "u0040", "#64;")
 _SPELT_DOMAIN_HERE = re.compile(
     r"[A-Za-z0-9\-]{1,63}(?:(?:\.|[ ]?[(\[{<][ ]?(?:dot|DOT|\.)[ ]?[)\]}>][ ]?)[A-Za-z0-9\-]{1,63}){1,6}"
 )
@@ -29,9 +28,7 @@ _SERVICE_LOCALS = frozenset({"git", "hg", "svn"})
 _IN_URL_HERE = re.compile(r"://[^\s/@:]*:$")
 _MAX_USER = 128
 
-_IPV4 = re.compile(
-    r"(?<![\d.])(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)\.){3}(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?!\.?\d)"
-)
+_IPV4 = re.compile(r"[0-9](?<![\d.]\d)[0-9]{0,2}(?:\.[0-9]{1,3}){3}(?!\.?\d)")
 _VERSION_BEFORE_HERE = re.compile(
     r"(?:[=~<>!]=|[~^]|[a-z](?<!ip)[/_\-]|\bv|(?:version|release|build|ver|upgrade(?:d)? (?:from|to)|section|chapter|clause|firmware|rev|revision|versión|versão|versie|wersja|версия|版本)[a-zé]{0,3}[ :.]{0,3})$",
     re.IGNORECASE,
@@ -41,13 +38,18 @@ _ADDRESS_BEFORE_HERE = re.compile(
     re.IGNORECASE,
 )
 _NOBODYS_IP_HERE = re.compile(r"127\.|0\.0\.0\.0|255\.255\.")
+_COLONS = re.compile(r":[0-9A-Fa-f]{0,4}:")
 _IPV6 = re.compile(
     r"(?<![A-Za-z0-9_:.])(?:[0-9A-Fa-f]{0,4}:){2,8}(?:[0-9A-Fa-f]{1,4}|(?:\d{1,3}\.){3}\d{1,3})?(?![A-Za-z0-9_:])"
 )
 _IPV6_START_HERE = re.compile(r"(?:[23][0-9a-f]{3}|f[cd][0-9a-f]{2}|fe[89ab][0-9a-f]|64|::ffff)", re.IGNORECASE)
 _LEAST_COLONS = 4
-_MAC = re.compile(r"(?<![A-Za-z0-9_:\-])[0-9A-Fa-f]{2}([:\-])(?:[0-9A-Fa-f]{2}\1){4}[0-9A-Fa-f]{2}(?![A-Za-z0-9_:\-])")
+_MAC_JOINTS = 5
+_MAC = re.compile(
+    r"[0-9A-Fa-f](?<![A-Za-z0-9_:\-].)[0-9A-Fa-f]([:\-])(?:[0-9A-Fa-f]{2}\1){4}[0-9A-Fa-f]{2}(?![A-Za-z0-9_:\-])"
+)
 _CONTEXT = 40
+_MAX_BYTE = 255
 _USERINFO_HERE = re.compile(r"[^\s/@\"'<>:`]{0,128}+:([^\s\"'<>`]{1,256}?)@(?=[\w\[.\-])|([A-Za-z0-9_\-]{20,256}+)@")
 _PLACEHOLDER_HERE = re.compile(r"[\[<{$%*].*|\*+|x+|X+|\.+|[Pp]assword|[Pp]ass|PASS(?:WORD)?|pwd|secret|token|TOKEN")
 
@@ -55,16 +57,29 @@ _PLACEHOLDER_HERE = re.compile(r"[\[<{$%*].*|\*+|x+|X+|\.+|[Pp]assword|[Pp]ass|P
 def find_addresses(reading: Reading) -> Iterator[Span]:
     """E-mail addresses, network addresses, passwords in URLs."""
     text = reading.text
-    if "@" in text or any(sign in reading.lower for sign in _OTHER_SIGNS):
+    if "@" in text or _may_be_written_otherwise(reading.lower):
         yield from _emails(text)
     if "://" in text:
         yield from _url_passwords(text)
-    if reading.has_digit and "." in text:
+    if reading.has_digit:
         yield from (Span(*match.span(), "ip_address") for match in _IPV4.finditer(text) if _is_address(text, match))
-    if ":" in text or "-" in text:
+    if text.count(":") >= _MAC_JOINTS or text.count("-") >= _MAC_JOINTS:
         yield from (Span(*match.span(), "mac_address") for match in _MAC.finditer(text))
-    if text.count(":") > 1:
+    if _COLONS.search(text):
         yield from (Span(*match.span(), "ip_address") for match in _IPV6.finditer(text) if _is_ipv6(match[0]))
+
+
+def _may_be_written_otherwise(lower: str) -> bool:
+    """Whether a text has an @ that is none; a chain, for it is asked of every text."""
+    return (
+        "%40" in lower
+        or "at)" in lower
+        or "at]" in lower
+        or "at}" in lower
+        or "at>" in lower
+        or "u0040" in lower
+        or "#64;" in lower
+    )
 
 
 def _emails(text: str) -> Iterator[Span]:
@@ -121,12 +136,13 @@ def _url_passwords(text: str) -> Iterator[Span]:
 
 
 def _is_address(text: str, match: "re.Match[str]") -> bool:
-    if _NOBODYS_IP_HERE.match(match[0]):
+    parts = match[0].split(".")
+    if _NOBODYS_IP_HERE.match(match[0]) or any(int(part) > _MAX_BYTE or str(int(part)) != part for part in parts):
         return False
     before = text[max(0, match.start() - _CONTEXT) : match.start()]
     if _VERSION_BEFORE_HERE.search(before):
         return False
-    single = all(len(part) == 1 for part in match[0].split("."))
+    single = all(len(part) == 1 for part in parts)
     return (
         not single
         or _ADDRESS_BEFORE_HERE.search(before) is not None

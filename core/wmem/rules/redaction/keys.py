@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from wmem.rules.redaction.reading import Reading
+from wmem.rules.redaction.reading import Reading, find_places
 from wmem.rules.redaction.spans import Span
 
 _T = r"[A-Za-z0-9_\-]"
@@ -90,26 +90,35 @@ _WEBHOOKS = (
 _CLIENT_ID = re.compile(r"\d{6,20}-[a-z0-9]{16,40}\.apps\.googleusercontent\.com")
 _LEAST_KEY = 16
 _LEAST_RANDOM = 20
+_LEAST_PART = 16
 
 _AWS_ID = re.compile(r"(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z2-7]{16}")
 _AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
 _AWS_REACH = 240
 
-_JWT = re.compile(r"(?<![A-Za-z0-9_])(?:n(?=eyJ))?eyJ[A-Za-z0-9_\-]{8,}+(?:\.[A-Za-z0-9_\-]{0,}+){1,4}")
+_JWT = re.compile(r"eyJ(?:(?<![A-Za-z0-9_]...)|(?<=\\[nrt]...))[A-Za-z0-9_\-]{8,}+(?:\.[A-Za-z0-9_\-]{0,}+){1,4}")
 _LEAST_JWT = 24
-_HEADER = re.compile(
-    r"\b(?:(?:bearer|token|apikey|api-key|digest|negotiate|ntlm|aws4-hmac-sha256)[ ]+(?=[^\s\"']{0,200}\d)|(?:proxy-)?authorization[\"']?[ ]{0,2}[:=][ ]{0,2}[\"']?(?:(?:bearer|basic|token|apikey|digest|key)[ ]+)?)"
-    r"(?P<value>[A-Za-z0-9._~+/\-=:|]{8,4096})",
+_SCHEMES = ("bearer", "token", "apikey", "api-key", "digest", "negotiate", "basic")
+_CREDENTIAL_HERE = re.compile(r"[ ]{1,4}([A-Za-z0-9._~+/\-=:|]{6,4096})")
+_HEADER_HERE = re.compile(
+    r"[\"']?[ ]{0,2}[:=][ ]{0,2}[\"']?(?:(?:bearer|basic|token|apikey|digest|key)[ ]{1,4})?([A-Za-z0-9._~+/\-=:|]{8,4096})",
     re.IGNORECASE,
 )
-_BASIC = re.compile(r"\bbasic[ ]+([A-Za-z0-9+/_\-]{6,1024}={0,2})", re.IGNORECASE)
-_COOKIES = re.compile(
-    r"\b(?:set-)?cookie[\"']?[ ]{0,2}[:=][ ]{0,2}[\"']?(?P<value>[\w.\-]{1,80}=[^\"'\r\n]{1,4096})", re.IGNORECASE
+_COOKIES_HERE = re.compile(r"2?[\"']?[ ]{0,2}[:=][ ]{0,2}[\"']?([\w.\-]{1,80}=[^\"'\r\n]{1,4096})")
+_SESSIONS = (
+    *(
+        "phpsessid",
+        "jsessionid",
+        "asp.net_sessionid",
+        "connect.sid",
+        "laravel_session",
+        "sessionid",
+        "session_token",
+        "_session",
+    ),
+    *("csrftoken", "xsrf-token", "__secure-", "__host-", "aspsessionid"),
 )
-_SESSION = re.compile(
-    r"(?:PHPSESSID|JSESSIONID|ASP\.NET_SessionId|connect\.sid|laravel_session|sessionid|session_token|_session|csrftoken|XSRF-TOKEN|__Secure-[\w\-]{1,40}|__Host-[\w\-]{1,40}|ASPSESSIONID[A-Z]{1,10})=([A-Za-z0-9%._\-~+/=:]{8,2048})",
-    re.IGNORECASE,
-)
+_SESSION_HERE = re.compile(r"(?:(?<=-)[\w\-]{1,40}|(?<=id)[A-Z]{1,10})?=([A-Za-z0-9%._\-~+/=:]{8,2048})", re.IGNORECASE)
 
 _PEM_BEGIN = re.compile(
     r"-----[ ]?BEGIN[A-Z0-9 ]{0,40}(?:PRIVATE KEY|SECRET KEY)(?: BLOCK)?[ ]?-----|---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----|PuTTY-User-Key-File-\d: "
@@ -137,17 +146,27 @@ def find_keys(reading: Reading) -> Iterator[Span]:
 def _credentials(reading: Reading) -> Iterator[Span]:
     """What headers and cookies carry."""
     text, lower = reading.text, reading.lower
-    if "authorization" in lower or not reading.words.isdisjoint(_SCHEMES):
-        yield from (
-            Span(*match.span("value"), "authorization")
-            for match in _HEADER.finditer(text)
-            if _is_credential(match["value"])
-        )
-        yield from (Span(*match.span(1), "authorization") for match in _BASIC.finditer(text) if _is_basic(match[1]))
-    if "cookie" in lower:
-        yield from (Span(*match.span("value"), "session") for match in _COOKIES.finditer(text))
-    if "sess" in lower or "csrf" in lower or "xsrf" in lower or "connect.sid" in lower or "__" in text:
-        yield from (Span(*match.span(1), "session") for match in _SESSION.finditer(text))
+    for scheme in _SCHEMES:
+        for at in find_places(lower, scheme):
+            match = _CREDENTIAL_HERE.match(text, at)
+            if match and (
+                _is_basic(match[1])
+                if scheme == "basic"
+                else _is_credential(match[1]) and any(map(str.isdigit, match[1]))
+            ):
+                yield Span(*match.span(1), "authorization")
+    for name, pattern, kind in _HEADERS:
+        for at in find_places(lower, name):
+            if (match := pattern.match(text, at)) and (kind == "session" or _is_credential(match[1])):
+                yield Span(*match.span(1), kind)
+    if "=" in text and ("sess" in lower or "rf" in lower or "connect.sid" in lower or "__" in lower):
+        for name in _SESSIONS:
+            for at in find_places(lower, name):
+                if match := _SESSION_HERE.match(text, at):
+                    yield Span(*match.span(1), "session")
+
+
+_HEADERS = (("authorization", _HEADER_HERE, "authorization"), ("cookie", _COOKIES_HERE, "session"))
 
 
 def _tokens(text: str) -> Iterator[Span]:
@@ -165,9 +184,6 @@ def _tokens(text: str) -> Iterator[Span]:
         for secret in _AWS_SECRET.finditer(text, max(0, found.start() - _AWS_REACH), found.end() + _AWS_REACH):
             if is_random(secret[0]):
                 yield Span(*secret.span(), "aws_key")
-
-
-_SCHEMES = frozenset({"bearer", "basic", "token", "apikey", "digest", "negotiate"})
 
 
 def _in_run(text: str, start: int, end: int) -> Iterator[Span]:
@@ -201,9 +217,13 @@ def _is_drawn(text: str) -> bool:
 
 
 def is_random(text: str) -> bool:
-    """Whether a text of twenty characters or more looks drawn by chance: digits among letters, no words."""
+    """Whether a text has a part that looks drawn by chance: sixteen characters, digits among letters, no words."""
+    return any(_is_random_part(part) for part in re.split("[-_.]", text) if len(part) >= _LEAST_PART)
+
+
+def _is_random_part(text: str) -> bool:
     digits = sum(map(str.isdigit, text))
-    if len(text) < _LEAST_RANDOM or digits < 2 or digits == len(text):  # noqa: PLR2004
+    if not 1 < digits < len(text):
         return False
     changes = sum(a.isdigit() != b.isdigit() or a.isupper() != b.isupper() for a, b in pairwise(text))
     return changes >= len(text) // 5

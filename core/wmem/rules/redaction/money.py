@@ -15,18 +15,26 @@ _LENGTHS = (
     "RS22 RU33 SA24 SC31 SD18 SE24 SI19 SK24 SM27 SO23 ST25 SV28 TL23 TN24 TR26 UA29 VA22 VG24 XK20 YE30"
 )
 _LENGTH_OF = {each[:2]: int(each[2:]) for each in _LENGTHS.split()}
-_IBAN_HEAD = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]{2}[ ]?[0-9]{2}(?=[ \-.]?[A-Za-z0-9]|\s)")
-_IBAN_CHARS_HERE = re.compile(r"(?:[ ]?\r?\n[ ]{0,4}|[ \-.]|%20)?([A-Za-z0-9]+)")
-_WORD = re.compile(r"(?<![A-Za-z0-9_])(?=[A-Z]{0,7}\d)[A-Z0-9]{8,18}(?![A-Za-z0-9_])")
-_SPACED_WORD = re.compile(
-    r"(?<![A-Za-z0-9])(?:(?!BG|GB|KN|NK|NT|TN|ZZ)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z][ \-]\d\d[ \-]?\d\d[ \-]?\d\d[ \-]?[A-D]"  # United Kingdom
-    r"|\d\d?\.?\d{3}\.?\d{3}[\- ][A-HJ-NP-TV-Z]|[XYZ][\-. ]\d{1,2}\.?\d{3}\.?\d{3}[\-. ][A-Z])(?![A-Za-z0-9])"  # Spain
+_IBAN_HEAD = re.compile(
+    r"[0-9]{2}(?:(?<=[A-Za-z]{2}\d\d)(?<![A-Za-z0-9]....)|(?<=[A-Za-z]{2}[ ]\d\d)(?<![A-Za-z0-9].....))(?=[ \-.]?[A-Za-z0-9]|\s)",
+    re.DOTALL,
 )
-_CODICE = re.compile(
-    r"(?<![A-Za-z0-9])[A-Z]{3} [A-Z]{3} [\dLMNP-V]{2}[A-EHLMPRST][\dLMNP-V]{2} [A-Z][\dLMNP-V]{3}[A-Z](?![A-Za-z0-9])"
+_IBAN_CHARS_HERE = re.compile(r"(?:[ ]?\r?\n[ ]{0,4}|[ \-.]|%20)?([A-Za-z0-9]+)")
+_WORD = re.compile(r"[A-Z0-9](?<![A-Za-z0-9_].)[A-Z0-9]{7,17}(?![A-Za-z0-9_])")
+_SPACED = (
+    re.compile(
+        r"[A-CEGHJ-PR-TW-Z](?<![A-Za-z0-9].)[A-CEGHJ-NPR-TW-Z][ \-]\d\d[ \-]?\d\d[ \-]?\d\d[ \-]?[A-D](?![A-Za-z0-9])"
+    ),  # United Kingdom
+    re.compile(r"[0-9](?<![A-Za-z0-9.].)[0-9]?\.?\d{3}\.?\d{3}[\- ][A-HJ-NP-TV-Z](?![A-Za-z0-9])"),  # Spain
+    re.compile(
+        r"[XYZ](?<![A-Za-z0-9].)[\-. ]\d{1,2}\.?\d{3}\.?\d{3}[\-. ][A-Z](?![A-Za-z0-9])"
+    ),  # Spain, of foreigners
+    re.compile(
+        r"[A-Z](?<![A-Za-z0-9].)[A-Z]{2} [A-Z]{3} [\dLMNP-V]{2}[A-EHLMPRST][\dLMNP-V]{2} [A-Z][\dLMNP-V]{3}[A-Z](?![A-Za-z0-9])"
+    ),  # Italy
 )
 _CRYPTO = re.compile(
-    r"(?<![A-Za-z0-9])(?:(?P<ether>0x[0-9a-fA-F]{40})|(?P<segwit>(?:bc|tb|ltc)1[02-9ac-hj-np-z]{11,71})"
+    r"(?<![A-Za-z0-9])(?=[0-9a-zA-Z]{14})(?:(?P<ether>0x[0-9a-fA-F]{40})|(?P<segwit>(?:bc|tb|ltc)1[02-9ac-hj-np-z]{11,71})"
     r"|(?P<base58>[13mn2LMDT9A][1-9A-HJ-NP-Za-km-z]{25,34})|(?P<key>[5KLc9][1-9A-HJ-NP-Za-km-z]{50,51})"
     r"|(?P<extended>x(?:prv|pub)[1-9A-HJ-NP-Za-km-z]{100,110}))(?![A-Za-z0-9])"
 )
@@ -40,11 +48,10 @@ def find_accounts(reading: Reading) -> Iterator[Span]:
         return
     text = reading.text
     for head in _IBAN_HEAD.finditer(text):
-        if (end := _iban_end(text, head)) is not None:
-            yield Span(head.start(), end, "iban")
-    yield from (
-        Span(*match.span(), "national_id") for pattern in (_SPACED_WORD, _CODICE) for match in pattern.finditer(text)
-    )
+        start = head.start() - (3 if text[head.start() - 1] == " " else 2)
+        if (end := _iban_end(text, start, head)) is not None:
+            yield Span(start, end, "iban")
+    yield from (Span(*match.span(), "national_id") for pattern in _SPACED for match in pattern.finditer(text))
     if reading.longest < _LEAST_WORD:
         return
     for word in _WORD.finditer(text):
@@ -56,8 +63,8 @@ def find_accounts(reading: Reading) -> Iterator[Span]:
         yield from _crypto(text)
 
 
-def _iban_end(text: str, head: "re.Match[str]") -> int | None:
-    number = head[0].replace(" ", "").upper()
+def _iban_end(text: str, start: int, head: "re.Match[str]") -> int | None:
+    number = text[start : head.end()].replace(" ", "").upper()
     if (length := _LENGTH_OF.get(number[:2])) is None:
         return None
     end = head.end()

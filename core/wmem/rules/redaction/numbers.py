@@ -70,6 +70,7 @@ _PAIR = re.compile(
     r"(?<![\d.])[+\-]?(?:90(?:\.0{4,})?|[1-8]?\d\.\d{4,15})°?[ ]?[NSns]?[ ]?[,;][ ]?[+\-]?(?:180(?:\.0{4,})?|(?:1[0-7]\d|\d{1,2})\.\d{4,15})(?![\d.]*\d)"
 )
 """Degrees with four decimals each: about ten metres."""
+_FOUR_DECIMALS = re.compile(r"\.[0-9]{4}")
 _CHINESE = re.compile("[\u3400-\u9fff]")
 
 
@@ -83,7 +84,7 @@ def find_numbers(reading: Reading) -> Iterator[Span]:
     if not reading.has_digit:
         return
     text = reading.text
-    if "." in text and ("," in text or ";" in text):
+    if _FOUR_DECIMALS.search(text):
         yield from (Span(*match.span(), "location") for match in _PAIR.finditer(text))
     for run in _RUN.finditer(text):
         if run.end() - run.start() < _LEAST_DIGITS:

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, cached_property
 
 # Soft hyphens, joiners, marks of direction, variation selectors, tags: they may stand within a value.
@@ -61,6 +61,15 @@ def _plain_forms() -> Mapping[int, str]:
         if (digit := unicodedata.decimal(chr(code), None)) is not None:
             forms[code] = str(digit)
     return forms | _OTHERWISE
+
+
+def find_places(text: str, part: str) -> Iterator[int]:
+    """Where each of the parts of a text that are equal to a given one ends."""
+    at = text.find(part)
+    while at >= 0:
+        at += len(part)
+        yield at
+        at = text.find(part, at)
 
 
 class Reading:

@@ -6,7 +6,6 @@ Pure, and linear in the text. What it finds is replaced by a mark, such as ``[RE
 import hashlib
 import hmac
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -109,10 +108,10 @@ class Redaction:
 
         A number of a JSON document that is hidden becomes a text. Marks are left as they are: again changes nothing.
         """
-        counts: Counter[str] = Counter()
+        counts: dict[str, int] = {}
         result = redact_text(text, partial(self._hide, counts)) if self.active else text
         status: RedactionStatus = "none" if not find_marks(result) else "full" if is_full(result) else "partial"
-        return Redacted(result, dict(counts), status)
+        return Redacted(result, counts, status)
 
     def redact_json(self, value: JsonValue) -> tuple[JsonValue, Mapping[str, int]]:
         """A JSON value without what is to be hidden, and how many there were, by kind.
@@ -122,8 +121,8 @@ class Redaction:
         """
         if not self.active:
             return value, {}
-        counts: Counter[str] = Counter()
-        return redact_value(value, partial(self._hide, counts)), dict(counts)
+        counts: dict[str, int] = {}
+        return redact_value(value, partial(self._hide, counts)), counts
 
     def restore(self, text: str) -> str:
         """A text with the values that the vault has behind its marks; other marks stay.
@@ -139,7 +138,7 @@ class Redaction:
         spans = [span for span in find_spans(text) if span.kind in self.kinds]
         return spare_marks(merge_spans(spans), find_marks(text), text) if spans else spans
 
-    def _hide(self, counts: Counter[str], text: str, name: str) -> str:
+    def _hide(self, counts: dict[str, int], text: str, name: str) -> str:
         """A text that is no JSON document, in a field of a name."""
         if name and (kind := kind_of_field(name, text)) in self.kinds and not find_marks(text):
             return self._replace(text, [Span(0, len(text), kind)], counts)
@@ -152,18 +151,18 @@ class Redaction:
                 found = _check_spans(recognizer(text), text)
             except Exception as exc:  # noqa: BLE001  # a user's function: whatever it raises, the text stays hidden
                 log_callback_failure(_LOGGER, "a recognizer failed; a text is held back whole", exc=exc)
-                counts[_WITHHELD] += 1
+                counts[_WITHHELD] = counts.get(_WITHHELD, 0) + 1
                 return f"[REDACTED_{_WITHHELD.upper()}]"
             text = self._replace(text, found, counts)
         return text
 
-    def _replace(self, text: str, spans: Sequence[Span], counts: Counter[str]) -> str:
+    def _replace(self, text: str, spans: Sequence[Span], counts: dict[str, int]) -> str:
         pieces: list[str] = []
         at = 0
         for span in spans:
             pieces += text[at : span.start], self._mark(span.kind, text[span.start : span.end])
             at = span.end
-            counts[span.kind] += 1
+            counts[span.kind] = counts.get(span.kind, 0) + 1
         return "".join((*pieces, text[at:]))
 
     def _mark(self, kind: str, value: str) -> str:

@@ -278,7 +278,7 @@ def _secret_behind_sign(reading: Reading, kind: str, connect: "re.Match[str]", s
     opened = connect["open"]
     value, begin, close = _read_value(text, connect.end(), opened)
     end = begin + len(value)
-    if sign in ("==", "===", "!=", "!==") and close is None:
+    if (sign in ("==", "===", "!=", "!==") and close is None) or (sign == ">" and not text.startswith("</", end)):
         return None
     if kind in ("secret", "session"):
         if _is_page_token(reading.lower, start):

@@ -101,7 +101,7 @@ _DELIMITERS = "\t|,;"
 _TITLE = re.compile(r"[\w .\-/#]{0,48}")
 _CODE = re.compile(r"\b(?:import|from|return|def|const|let|var|and|or|und|et|y|e|en|i)\b|[{}=;]\s*$")
 _MAX_TITLE_WORDS = 4
-_MAX_HEADER = 1_000
+_MAX_HEADER = 400
 _MAX_CELL = 512
 
 
@@ -134,6 +134,8 @@ def _kind_of_name(name: str) -> str | None:
 
 def find_in_columns(reading: Reading) -> Iterator[Span]:
     """Values below a name of a column, in a table whose columns are set apart by commas, semicolons, bars or tabs."""
+    if "\n" not in reading.text or (reading.words.isdisjoint(load_labels().words) and not reading.is_unspaced):
+        return
     rows = _ROW.finditer(reading.text)
     kinds: dict[int, str] = {}
     delimiter, columns = "", 0

@@ -30,20 +30,22 @@ class Labels(NamedTuple):
 
     Attributes:
         by_word: By the longest word of each.
-        unspaced: Those of scripts that do not set words apart.
+        unspaced: Those of scripts that do not set words apart, by a character that they have.
         kinds: The kind of each phrase.
+        words: The words of `by_word`.
     """
 
     by_word: Mapping[str, tuple[Label, ...]]
-    unspaced: tuple[Label, ...]
+    unspaced: Mapping[str, tuple[Label, ...]]
     kinds: Mapping[str, str]
+    words: frozenset[str]
 
 
 @cache
 def load_labels() -> Labels:
     """The labels, ready to be looked up."""
     by_word: dict[str, list[Label]] = {}
-    unspaced: list[Label] = []
+    unspaced: dict[str, list[Label]] = {}
     kinds: dict[str, str] = {}
     for kind, phrases in PHRASES.items():
         for phrase in phrases.split("|"):
@@ -52,10 +54,15 @@ def load_labels() -> Labels:
                 kinds.setdefault(each, kind)
                 label = Label(each, kind)
                 if is_unspaced(each):
-                    unspaced.append(label)
+                    unspaced.setdefault(max(each), []).append(label)
                 else:
                     by_word.setdefault(max(_WORD.findall(each), key=len), []).append(label)
-    return Labels({word: tuple(labels) for word, labels in by_word.items()}, tuple(unspaced), kinds)
+    return Labels(
+        {word: tuple(labels) for word, labels in by_word.items()},
+        {char: tuple(of_char) for char, of_char in unspaced.items()},
+        kinds,
+        frozenset(by_word),
+    )
 
 
 def is_unspaced(text: str) -> bool:
@@ -66,12 +73,12 @@ def is_unspaced(text: str) -> bool:
 def find_labelled(reading: Reading) -> Iterator[Span]:
     """What stands beside labels."""
     labels = load_labels()
-    for word in reading.words & labels.by_word.keys():
+    for word in reading.words & labels.words:
         for label in labels.by_word[word]:
             yield from _beside_each(reading, label, is_stem=False)
     if reading.is_unspaced:
-        for label in labels.unspaced:
-            if label.phrase in reading.with_spaces:
+        for char in set(reading.lower) & labels.unspaced.keys():
+            for label in labels.unspaced[char]:
                 yield from _beside_each(reading, label, is_stem=True)
     for stem, kind in _STEMS:
         if stem in reading.lower:
