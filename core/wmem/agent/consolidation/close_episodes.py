@@ -6,7 +6,7 @@ parted by the same rule. Originals stay where they are.
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from wmem.agent.consolidation.jobs import JobContext, JobReport
@@ -25,16 +25,15 @@ from wmem.agent.consolidation.summary_items import (
     to_detail,
     to_summary_row,
 )
-from wmem.agent.types.episodes import CLOSE_EPISODES, EpisodeRows, group_rows, is_episode_summary
-from wmem.agent.types.transcripts import TurnEpisode, group_turns, list_closed_threads
-from wmem.agent.types.turn_pointers import is_alive, list_turns
+from wmem.agent.types.episodes import CLOSE_EPISODES, EpisodeRows, EpisodeSummaries, group_rows
+from wmem.agent.types.transcripts import TurnEpisode, group_turns
+from wmem.agent.types.turn_pointers import ClosedTurns, SessionLife, TurnPointer, is_alive, list_closed_threads
 from wmem.engine.replica import Replica
 from wmem.flow import Flow
 from wmem.model.change import Change
 from wmem.model.coverage import Coverage
 from wmem.model.history import Cursor, Path, to_scope_id
 from wmem.model.row import Row
-from wmem.model.values import load_json
 from wmem.rules.episodes import EpisodeLimits
 from wmem.rules.routing import CONVERSATION, EPISODIC
 from wmem.scope.copies import create_empty
@@ -46,11 +45,21 @@ _READ_BATCH = 64  # sessions read in one call
 
 
 class _Look(NamedTuple):
-    """How far an earlier pass looked: as of which cursors, and until when nothing is over that was not then."""
+    """How far an earlier pass looked.
+
+    Attributes:
+        episodic: As of which cursor of episodic memory.
+        conversation: As of which cursor of the closed turns.
+        due: Until when no episode is over that was not then.
+        losses: How many summaries were lost before.
+        settled: The sessions that need no look, as of which of their versions.
+    """
 
     episodic: Cursor
     conversation: Cursor
     due: float
+    losses: int
+    settled: dict[SessionLife, int]
 
 
 def close_episodes(context: JobContext) -> Flow[JobReport]:
@@ -75,13 +84,14 @@ def _close_in(context: JobContext, scope: Path, tally: Counter[str]) -> Flow[Non
         return
     settings = context.types.episodic
     limits = EpisodeLimits(settings.gap_s, settings.max_steps, settings.max_tokens)
+    losses = episodic.use_derived(EpisodeSummaries, lambda sums: sums.losses)
+    settled = look.settled if isinstance(look, _Look) and look.losses == losses else {}
     failed = tally["failed"]
     closer = _Closer(context, handle, limits, settings.summary_tokens, tally)
-    turns = list_turns(conversation)
-    yield from closer.close_items(episodic, list_closed_threads(turns))
-    yield from closer.close_turns(episodic, group_turns(turns, limits))
-    if tally["failed"] == failed:
-        context.store.values[key] = _Look(*cursors, closer.due)
+    yield from closer.close_items(episodic, list_closed_threads(conversation))
+    yield from closer.close_turns(episodic, conversation, settled)
+    if tally["failed"] == failed:  # else it is tried again in the next pass
+        context.store.values[key] = _Look(*cursors, closer.due, losses, settled)
 
 
 class _Closer:
@@ -95,15 +105,20 @@ class _Closer:
         self._limits = limits
         self._most = most
         self._tally = tally
+        self._taken: set[str] = set()
+        """The ids of summaries that are or were there when it began, and of those that it made."""
         self.due = math.inf
         """Until when no episode is over that is not over now."""
 
     def close_items(self, replica: Replica[Any], closed_threads: Mapping[str, float]) -> Flow[None]:
         """Sum up the episodes of items that are over."""
         now, path = self._context.now, self._handle.path[1:]
+        sums, others = replica.use_derived(EpisodeSummaries, lambda sums: (dict(sums.of_items), dict(sums.episodes)))
         with replica.lock:
-            rows = [row for row in map(replica.state.rows.__getitem__, replica.state.items) if not row.expired(now)]
-        covered = list_covered(_list_summaries(rows), path)
+            items = map(replica.state.rows.__getitem__, replica.state.items)
+            rows = [row for row in items if row.id not in others and not row.expired(now)]
+            self._taken |= {*sums, *others, *replica.state.erased}
+        covered = list_covered(sums.values(), path)
         for group in group_rows(rows, self._limits):
             if not any(_is_pending(row, covered, now) for row in group.rows):
                 continue
@@ -122,28 +137,49 @@ class _Closer:
             coverage = Coverage(self._handle.path[1:], self._find_life(), ids)
             yield from self._store(group.id, group.thread_ids, each, coverage)
 
-    def close_turns(self, replica: Replica[Any], episodes: Sequence[TurnEpisode]) -> Flow[None]:
-        """Sum up the episodes of closed sessions' turns."""
-        with replica.lock:
-            summaries = _list_summaries(map(replica.state.rows.__getitem__, replica.state.items))
-        of_episode: dict[str | None, list[Row]] = {}
-        for row in summaries:
-            of_episode.setdefault(find_episode(row), []).append(row)
-        pending = [
-            each
-            for each in episodes
-            if each.message_ids.keys() != list_covered(of_episode.get(each.id, ()), each.session.names).keys()
-        ]
-        agent = self._handle.path[:1]
-        for begin in range(0, len(pending), _READ_BATCH):
-            part = pending[begin : begin + _READ_BATCH]
-            paths = dict.fromkeys((*agent, *each.session.names) for each in part)
-            sessions = yield from self._context.engine.sync_readable(list(paths))
-            by_path = {session.path: session for session in sessions}
-            for each in part:
-                session = by_path.get((*agent, *each.session.names))
-                if session is not None and is_alive(session, each.session.incarnation):
-                    yield from self._close_turns_of(each, session, of_episode.get(each.id, ()))
+    def close_turns(
+        self, replica: Replica[Any], conversation: Replica[Any], settled: dict[SessionLife, int]
+    ) -> Flow[None]:
+        """Sum up the episodes of closed sessions' turns.
+
+        Args:
+            settled: The sessions that need no look, as of which version; grows.
+        """
+
+        def list_pending(turns: ClosedTurns) -> dict[SessionLife, tuple[int, list[TurnPointer]]]:
+            versions = turns.versions.items()
+            return {
+                session: (version, [*turns.sessions.get(session, {}).values()])
+                for session, version in versions
+                if settled.get(session) != version
+            }
+
+        pending = conversation.use_derived(ClosedTurns, list_pending)
+        sums = replica.use_derived(
+            EpisodeSummaries,
+            lambda sums: {id: [*rows.values()] for id, rows in sums.of_turns.items()} if pending else {},
+        )
+        agent, lives = self._handle.path[:1], list(pending)
+        for begin in range(0, len(lives), _READ_BATCH):
+            part = {
+                life: [
+                    each
+                    for each in group_turns(pending[life][1], self._limits)
+                    if each.message_ids.keys() != list_covered(sums.get(each.id, ()), life.names).keys()
+                ]
+                for life in lives[begin : begin + _READ_BATCH]
+            }
+            paths = dict.fromkeys((*agent, *life.names) for life, episodes in part.items() if episodes)
+            found = (yield from self._context.engine.sync_readable(list(paths))) if paths else []
+            by_path = {session.path: session for session in found}
+            for life, episodes in part.items():
+                left = self._tally["failed"] + self._tally["left"]
+                session = by_path.get((*agent, *life.names))
+                for each in episodes:
+                    if session is not None and is_alive(session, life.incarnation):
+                        yield from self._close_turns_of(each, session, sums.get(each.id, ()))
+                if self._tally["failed"] + self._tally["left"] == left:
+                    settled[life] = pending[life][0]
 
     def _close_turns_of(self, episode: TurnEpisode, session: Replica[Any], summaries: Sequence[Row]) -> Flow[None]:
         names, life = episode.session
@@ -173,13 +209,14 @@ class _Closer:
             return
         kind = "conversation" if coverage.message_ids else "event"
 
+        key = ["episode", *handle.path[1:], episode_id]
+        id = choose_id(self._taken, key) if each.former is None else each.former.id
+        self._taken.add(id)
+
         def decide(there: State, own: State) -> tuple[Sequence[Change], bool | None]:
             if there.policy is None:
                 return create_empty(now)
-            key = ["episode", *handle.path[1:], episode_id]
-            id = choose_id(there, key) if each.former is None else each.former.id
-            is_same = is_current(there, each.former, id, coverage)
-            if not (is_same and own.erased.keys().isdisjoint(coverage.ids)):
+            if not is_current(there, each.former, id) or not own.erased.keys().isdisjoint(coverage.ids):
                 return [], False
             row = to_summary_row(
                 handle,
@@ -219,14 +256,3 @@ class _Closer:
 def _is_pending(row: Row, covered: Mapping[str, Row], now: float) -> bool:
     """Whether a row asks for a summary: it has none, or it was taken back from it."""
     return row.id not in covered if row.visible(now) else row.id in covered and is_taken_back(row)
-
-
-def _list_summaries(rows: Iterable[Row]) -> list[Row]:
-    """The summaries that this job made, taken away since or not."""
-    return list(filter(is_episode_summary, rows))
-
-
-def find_episode(row: Row) -> str | None:
-    """The id of the episode that a summary is of."""
-    id = load_json(row.rest or b"{}").get("episode_id")
-    return id if isinstance(id, str) else None

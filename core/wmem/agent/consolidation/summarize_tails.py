@@ -112,6 +112,8 @@ class _Session:
         self._tally = tally
         self._most = context.types.working.summary_tokens
         self._handle = _open(context.root, replica.path)
+        self._taken: set[str] = set()
+        """The ids of what is or was there when it began, and of the summaries that it made."""
 
     def summarize(self) -> Flow[None]:
         """Sum up what fell out, unless it is too little."""
@@ -120,6 +122,7 @@ class _Session:
             rows = {
                 row.id: row for row in self._replica.state.rows.values() if row.key is None and not row.expired(now)
             }
+            self._taken = {*self._replica.state.rows, *self._replica.state.erased}
         sums = [row for row in rows.values() if is_tail_summary(row) and row.deleted_at is None]
         covered = list_covered(sums, names)
         former = sums[-1] if sums else None
@@ -153,8 +156,10 @@ class _Session:
             if each.old.is_stale:
                 yield from self._handle.commit(lambda state: (take_back(state, each, SUMMARIZE_TAILS, now), None), now)
             return
+        id = choose_id(self._taken, ["tail", *coverage.path]) if each.former is None else each.former.id
+        self._taken.add(id)
         try:
-            room = yield from self._handle.commit(partial(self._decide, each, coverage, draft), now)
+            room = yield from self._handle.commit(partial(self._decide, each, coverage, draft, id), now)
         except (CapacityError, DisposedError):
             self._tally["skipped"] += 1
             return
@@ -166,12 +171,10 @@ class _Session:
         self._tally["covered"] += len(coverage.ids)
 
     def _decide(
-        self, each: Round, coverage: Coverage, draft: SummaryDraft, state: State
+        self, each: Round, coverage: Coverage, draft: SummaryDraft, id: str, state: State
     ) -> tuple[Sequence[Change], Sequence[Change] | None]:
         handle, now = self._handle, self._context.now
-        id = choose_id(state, ["tail", *coverage.path]) if each.former is None else each.former.id
-        is_same = is_current(state, each.former, id, coverage)
-        if not (is_same and state.erased.keys().isdisjoint(coverage.ids)):
+        if not is_current(state, each.former, id) or not state.erased.keys().isdisjoint(coverage.ids):
             return [], None
         row = to_summary_row(
             handle,

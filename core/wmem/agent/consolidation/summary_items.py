@@ -6,13 +6,14 @@ that. One that would cover too much is left as it is, and another one begins.
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import count
 from typing import Any, NamedTuple
 
 from wmem.agent.types.settings import LEAST_SUMMARY_TOKENS
 from wmem.flow import Flow
 from wmem.model.change import Change, Decided, ItemPut
-from wmem.model.coverage import SUMMARY, Coverage, find_coverage, find_job
+from wmem.model.coverage import SUMMARY, Coverage, find_coverage
 from wmem.model.item import to_message
 from wmem.model.removal import find_current_removal
 from wmem.model.row import Row
@@ -200,19 +201,18 @@ def to_changes(row: Row, draft: SummaryDraft, job: str, now: float) -> list[Chan
     return [ItemPut(row), Decided("summarized", row.id, job, draft.tokens, now, parts)]
 
 
-def choose_id(state: State, key: Sequence[object]) -> str:
-    """The id of a new summary: the same in every process, and not that of an earlier one.
+def choose_id(others: Collection[str], key: Sequence[object]) -> str:
+    """The id of a new summary: of what there is, every process makes the same.
 
     Args:
+        others: The ids of summaries that are there, and of all that was erased.
         key: What the summaries are told apart by, such as an episode.
     """
-    number = 0
-    while True:
+    for number in count():
         digest = hashlib.sha256(dump_json([*key, number])).hexdigest()[:24]
-        id = f"summary-{digest}"
-        if id not in state.rows and id not in state.erased:
+        if (id := f"summary-{digest}") not in others:
             return id
-        number += 1
+    raise AssertionError("there is always a next number")
 
 
 def list_covered(rows: Iterable[Row], path: Sequence[str]) -> dict[str, Row]:
@@ -220,13 +220,12 @@ def list_covered(rows: Iterable[Row], path: Sequence[str]) -> dict[str, Row]:
     return {id: row for row in rows for each in find_coverage(row) if each.path == tuple(path) for id in each.ids}
 
 
-def is_current(state: State, former: Row | None, id: str, coverage: Coverage) -> bool:
+def is_current(state: State, former: Row | None, id: str) -> bool:
     """Whether a state is still as the one that a summary was drafted on: nobody was faster."""
     held = state.rows.get(id)
     if former is not None:
         return held is not None and _content(held) == _content(former)
-    others = (row for each in state.items if (row := state.rows[each]).type == SUMMARY and find_job(row) is not None)
-    return held is None and list_covered(others, coverage.path).keys().isdisjoint(coverage.ids)
+    return held is None and id not in state.erased
 
 
 def _content(row: Row) -> tuple[bytes, bytes | None, float | None]:

@@ -10,6 +10,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from wmem.engine.derived import Derived
 from wmem.model.coverage import SUMMARY, find_job
 from wmem.model.episodes import Episode, Link
 from wmem.model.item import Relation
@@ -37,6 +38,44 @@ class _Placed(NamedTuple):
 
     def to_part(self) -> EpisodePart:
         return to_part(self.row, self.episode_id)
+
+
+class EpisodeSummaries(Derived):
+    """The summaries of episodes that maintenance made, taken away since or not.
+
+    Attributes:
+        of_items: Those of episodes of items, by their ids.
+        of_turns: Those of closed sessions, by the episodes' ids.
+        episodes: The episodes of the latter, by their own ids.
+        losses: How many of those that were there are not any more.
+    """
+
+    __slots__ = ("episodes", "losses", "of_items", "of_turns")
+
+    def __init__(self) -> None:
+        self.of_items: dict[str, Row] = {}
+        self.of_turns: dict[str, dict[str, Row]] = {}
+        self.episodes: dict[str, str] = {}
+        self.losses = 0
+
+    def apply(self, changed: Mapping[str, Row | None], /) -> None:
+        for id, row in changed.items():
+            if row is None or not is_episode_summary(row):
+                self.losses += self.of_items.pop(id, None) is not None or self._drop(id)
+                continue
+            fields = load_json(row.rest or b"{}")
+            if fields.get("kind") == "conversation":
+                self.episodes[id] = episode_id = fields.get("episode_id", "")
+                self.of_turns.setdefault(episode_id, {})[id] = row
+            else:
+                self.of_items[id] = row
+
+    def _drop(self, id: str) -> bool:
+        """Drop one of a closed session's; returns whether it was there."""
+        episode_id = self.episodes.pop(id, None)
+        if episode_id is not None:
+            del self.of_turns[episode_id][id]
+        return episode_id is not None
 
 
 class EpisodeRows(NamedTuple):

@@ -26,8 +26,8 @@ from wmem.agent.types.flows import (
     to_memorized,
 )
 from wmem.agent.types.settings import EpisodicSettings
-from wmem.agent.types.transcripts import group_turns, list_closed_threads, transcribe_items, transcribe_turns
-from wmem.agent.types.turn_pointers import TurnPointer, list_turns
+from wmem.agent.types.transcripts import group_turns, transcribe_items, transcribe_turns
+from wmem.agent.types.turn_pointers import list_closed_threads, list_turns
 from wmem.describe import describe_name
 from wmem.errors import NotFoundError
 from wmem.flow import Flow
@@ -112,7 +112,8 @@ class EpisodicFlows:
         if thread_id is not None:
             check_id(thread_id)
         handle = yield from self.location.locate()
-        closed = list_closed_threads((yield from self._list_turns()))
+        replica, _ = yield from (yield from self.turns.locate()).replica()
+        closed = list_closed_threads(replica)
         groups, now = (yield from self._group(handle)), handle.settings.clock()
         episodes = (to_episode(group, self.limits, now, closed) for group in groups)
         return [each for each in episodes if each is not None and (thread_id is None or thread_id in each.thread_ids)]
@@ -131,7 +132,8 @@ class EpisodicFlows:
         group = next((each for each in (yield from self._group(handle)) if each.id == episode_id), None)
         if group is not None and group.rows:
             return transcribe_items(group, handle.settings.clock())
-        episodes = group_turns((yield from self._list_turns()), self.limits)
+        replica, _ = yield from (yield from self.turns.locate()).replica()
+        episodes = group_turns(list_turns(replica), self.limits)
         episode = next((each for each in reversed(episodes) if each.id == episode_id), None)
         if episode is not None:
             found = yield from handle.engine.sync_readable([(handle.path[0], *episode.session.names)])
@@ -139,11 +141,6 @@ class EpisodicFlows:
         if group is None:
             raise NotFoundError(f"there is no episode {describe_name(episode_id)}")
         return transcribe_items(group, handle.settings.clock())
-
-    def _list_turns(self) -> Flow[list[TurnPointer]]:
-        """The turns of closed sessions."""
-        replica, _ = yield from (yield from self.turns.locate()).replica()
-        return list_turns(replica)
 
     def link(self, source_id: str, target_id: str, relation: str, metadata: Mapping[str, Any] | None) -> Flow[Link]:
         """Link an item or an episode to another element."""

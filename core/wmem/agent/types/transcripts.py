@@ -9,7 +9,6 @@ from wmem.agent.types.turn_pointers import SessionLife, TurnPointer, read_turn
 from wmem.engine.replica import Replica
 from wmem.model.coverage import find_coverage
 from wmem.model.episodes import Transcript
-from wmem.model.history import to_scope_id
 from wmem.model.values import load_json
 from wmem.pack.wording import message_text
 from wmem.rules.episodes import EpisodeLimits, EpisodePart, assign_episodes
@@ -43,15 +42,6 @@ def group_turns(pointers: Iterable[TurnPointer], limits: EpisodeLimits) -> list[
         for id, turn in zip(assign_episodes(parts, limits), turns, strict=True):
             episodes.setdefault((session, id), []).append(turn)
     return [TurnEpisode(id, session, turns) for (session, id), turns in episodes.items()]
-
-
-def list_closed_threads(pointers: Iterable[TurnPointer]) -> dict[str, float]:
-    """When sessions were closed last, by the threads that they are."""
-    closed: dict[str, float] = {}
-    for pointer in pointers:
-        thread = to_scope_id(pointer.session.names)
-        closed[thread] = max(pointer.closed_at, closed.get(thread, pointer.closed_at))
-    return closed
 
 
 def transcribe_items(group: EpisodeRows, now: float) -> Transcript:

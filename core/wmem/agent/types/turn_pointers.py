@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from wmem.engine.derived import Derived
 from wmem.engine.replica import Replica
-from wmem.model.history import Path
+from wmem.model.history import Path, to_scope_id
 from wmem.model.item import to_message
 from wmem.model.message import Message
 from wmem.model.row import Row
@@ -119,22 +119,38 @@ def parse_pointer(row: Row) -> TurnPointer | None:
 
 
 class ClosedTurns(Derived):
-    """The pointers of a scope, and how much those of each session point to."""
+    """The pointers of a scope, and how much those of each session point to.
 
-    __slots__ = ("pointers", "sizes")
+    Attributes:
+        sessions: The pointers of each session by their ids, in the order in which its turns were closed first.
+        versions: How often those of each session changed.
+        closed_at: When each session was closed last.
+    """
+
+    __slots__ = ("closed_at", "pointers", "sessions", "sizes", "versions")
 
     def __init__(self) -> None:
         self.pointers: dict[str, TurnPointer] = {}
         self.sizes: dict[SessionLife, Size] = {}
+        self.sessions: dict[SessionLife, dict[str, TurnPointer]] = {}
+        self.versions: dict[SessionLife, int] = {}
+        self.closed_at: dict[SessionLife, float] = {}
 
     def apply(self, changed: Mapping[str, Row | None], /) -> None:
         for id, row in changed.items():
-            if (before := self.pointers.pop(id, None)) is not None:
-                self._count(before, -1)
+            before = self.pointers.get(id)
             pointer = parse_pointer(row) if row is not None and row.deleted_at is None else None
+            if before is not None:
+                self._count(before, -1)
+                if pointer is None:
+                    del self.pointers[id], self.sessions[before.session][id]
             if pointer is not None:
                 self.pointers[id] = pointer
+                self.sessions.setdefault(pointer.session, {})[id] = pointer
+                self.closed_at[pointer.session] = max(pointer.closed_at, self.closed_at.get(pointer.session, 0.0))
                 self._count(pointer, 1)
+            if (session := (pointer or before)) is not None:
+                self.versions[session.session] = self.versions.get(session.session, 0) + 1
 
     def _count(self, pointer: TurnPointer, sign: int) -> None:
         items, tokens = self.sizes.get(pointer.session, Size())
@@ -172,13 +188,22 @@ class ClosedTurns(Derived):
 
 
 def list_turns(replica: Replica[Any]) -> list[TurnPointer]:
-    """The closed turns that a scope points to, those of each session in the order in which they were closed first."""
+    """The closed turns that a scope points to, in the order in which they were closed first."""
 
     def list_all(turns: ClosedTurns) -> list[TurnPointer]:
         with replica.lock:
             return [pointer for id in replica.state.items if (pointer := turns.pointers.get(id)) is not None]
 
     return replica.use_derived(ClosedTurns, list_all)
+
+
+def list_closed_threads(replica: Replica[Any]) -> dict[str, float]:
+    """When the sessions of which a scope points to turns were closed last, by the threads that they are."""
+    closed: dict[str, float] = {}
+    for session, at in replica.use_derived(ClosedTurns, lambda turns: dict(turns.closed_at)).items():
+        thread = to_scope_id(session.names)
+        closed[thread] = max(at, closed.get(thread, at))
+    return closed
 
 
 def is_alive(replica: Replica[Any], incarnation: int) -> bool:
