@@ -84,6 +84,7 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
         long_term: Whether the note draws on long-term memory, or the scopes that share theirs: see `WmemMiddleware`.
         features: What the memory may use; only with a URL: see `wmem.open`.
         redaction: What of it is redacted; only with a URL: see `wmem.open`.
+        enable_skill_extraction: Whether maintenance makes skills of tool calls; only with a URL.
 
     Raises:
         InvalidInputError: No session, no agent, an invalid budget, an unknown `store`, or not exactly one of
@@ -103,6 +104,7 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
         long_term: LongTerm = True,
         features: Features | None = None,
         redaction: Redaction | None = None,
+        enable_skill_extraction: bool = True,
     ) -> None:
         super().__init__()
         self._path = to_session_path(session_id, "session_id")
@@ -116,7 +118,12 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
         self.session_id: SessionName = session_id if isinstance(session_id, str) else self._path
         self._budget, self._recall, self._long_term = budget, recall, LongTermChoice.read(long_term)
         self._lazy_memory = LazyMemory(
-            url if memory is None else memory, agent_id, features=features, redaction=redaction, store=store
+            url if memory is None else memory,
+            agent_id,
+            features=features,
+            redaction=redaction,
+            enable_skill_extraction=enable_skill_extraction,
+            store=store,
         )
         # One run reads and adds in one thread, so runs in other threads cannot change its list.
         self._run_state = threading.local()

@@ -157,6 +157,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         counter: Counts tokens; only with a URL, since an open memory has its own.
         features: What the memory may use; only with a URL: see `wmem.open`.
         redaction: What of it is redacted; only with a URL: see `wmem.open`.
+        enable_skill_extraction: Whether maintenance makes skills of tool calls; only with a URL.
         ask_model: Check each prompt with the model's own count as well. It may call
             the provider, and does so without awaiting.
         name: Distinguishes several of these middlewares in one agent; the lowest of their ceilings holds.
@@ -193,6 +194,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         counter: Counter | None = None,
         features: Features | None = None,
         redaction: Redaction | None = None,
+        enable_skill_extraction: bool = True,
         ask_model: bool = False,
         name: str = "wmem",
     ) -> None:
@@ -214,7 +216,15 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             check_count(window, "window", 1)
         if not isinstance(name, str) or not name.strip():
             raise InvalidInputError(f"name must be a text that is not blank, not {describe(name)}")
-        self._lazy_memory = LazyMemory(memory, agent_id, counter, features=features, redaction=redaction, store=store)
+        self._lazy_memory = LazyMemory(
+            memory,
+            agent_id,
+            counter,
+            features=features,
+            redaction=redaction,
+            enable_skill_extraction=enable_skill_extraction,
+            store=store,
+        )
         self._session = session
         self._long_term = LongTermOption(long_term)
         self.tools: Sequence[BaseTool] = self._make_tools(tools)

@@ -121,6 +121,7 @@ class WmemPack(Runnable[object, Any]):
         counter: Counter | None = None,
         features: Features | None = None,
         redaction: Redaction | None = None,
+        enable_skill_extraction: bool = True,
         name: str = "wmem_pack",
     ) -> None:
         self._settings = PackSettings(
@@ -142,7 +143,15 @@ class WmemPack(Runnable[object, Any]):
             if not isinstance(text, str) or not (text.strip() or option == "system"):
                 raise InvalidInputError(f"{option} must be a text, not {describe(text)}")
         self.name = name
-        self._lazy_memory = LazyMemory(memory, agent_id, counter, features=features, redaction=redaction, store=store)
+        self._lazy_memory = LazyMemory(
+            memory,
+            agent_id,
+            counter,
+            features=features,
+            redaction=redaction,
+            enable_skill_extraction=enable_skill_extraction,
+            store=store,
+        )
         self._session = session
         self._long_term = LongTermOption(long_term)
         self._model = model

@@ -43,6 +43,7 @@ def wmem_tools(
     counter: Counter | None = None,
     features: Features | None = None,
     redaction: Redaction | None = None,
+    enable_skill_extraction: bool = True,
 ) -> list[BaseTool]:
     """The tools `remember`, `recall` and `forget` over a session and its user's long-term memory.
 
@@ -74,13 +75,22 @@ def wmem_tools(
         counter: Counts tokens; only with a URL.
         features: What the memory may use; only with a URL: see `wmem.open`.
         redaction: What of it is redacted; only with a URL: see `wmem.open`.
+        enable_skill_extraction: Whether maintenance makes skills of tool calls; only with a URL.
 
     Raises:
         InvalidInputError: No agent, or an unknown or impossible setting.
     """
     option = LongTermOption(long_term)
     made = MemoryTools(include, token_limit=token_limit, keep=keep)
-    opened = LazyMemory(memory, agent_id, counter, features=features, redaction=redaction, store=store)
+    opened = LazyMemory(
+        memory,
+        agent_id,
+        counter,
+        features=features,
+        redaction=redaction,
+        enable_skill_extraction=enable_skill_extraction,
+        store=store,
+    )
     return make_tools(made, RunSession(opened, session, option))
 
 

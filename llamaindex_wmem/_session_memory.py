@@ -96,14 +96,24 @@ class SessionMemory(BaseMemory):
         counter: TokenizerCounter | None,
         features: Features | None = None,
         redaction: Redaction | None = None,
+        enable_skill_extraction: bool = True,
         history: Sequence[ChatMessage] = (),
     ) -> Self:
         begun = to_storable(history, RECENT_VIEWS)
         made = cls(**fields)
         made._counter = counter
-        if (handle, counter, features, redaction) != (None,) * 4:
+        if (handle, counter, features, redaction) != (None,) * 4 or not enable_skill_extraction:
             memory = fields["url"] if handle is None else handle
-            made._use(LazyMemory(memory, made.agent_id, counter, features=features, redaction=redaction))
+            made._use(
+                LazyMemory(
+                    memory,
+                    made.agent_id,
+                    counter,
+                    features=features,
+                    redaction=redaction,
+                    enable_skill_extraction=enable_skill_extraction,
+                )
+            )
         if begun:
             made._store_history(made.scope(), begun)
         if made.store is None:

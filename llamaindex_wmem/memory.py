@@ -48,7 +48,7 @@ _LOOKBACK_LIMITS = (512, None)
 """How many messages are searched for the newest user message, if the newest 16 hold none; None for all."""
 
 
-_BESIDE_FIELDS = ("memory", "llm", "chat_history", "tokenizer_fn", "features", "redaction")
+_BESIDE_FIELDS = ("memory", "llm", "chat_history", "tokenizer_fn", "features", "redaction", "enable_skill_extraction")
 
 
 class WmemMemory(SessionMemory):
@@ -114,6 +114,7 @@ class WmemMemory(SessionMemory):
         tokenizer_fn: Callable[[str], Sequence[Any]] | None = None,
         features: Features | None = None,
         redaction: Redaction | None = None,
+        enable_skill_extraction: bool = True,
         reserve: int = 0,
         tail: float = 0.5,
         recent: int = 4,
@@ -146,6 +147,7 @@ class WmemMemory(SessionMemory):
             features: What the memory may use; only with `url`, as `redaction`: see `wmem.open`.
             redaction: What of it is redacted. Neither is serialised: copies find them in the process, and are refused
                 elsewhere.
+            enable_skill_extraction: Whether maintenance makes skills of tool calls; only with `url`.
 
         Raises:
             InvalidInputError: An id or the URL is missing, an option is unknown (those of LlamaIndex's own
@@ -166,10 +168,10 @@ class WmemMemory(SessionMemory):
             url, agent_id = handle.url, handle.agent_id
         if store is not None:
             check_registered(store)
-            if (url, tokenizer_fn, features, redaction) != (None,) * 4:
+            if (url, tokenizer_fn, features, redaction) != (None,) * 4 or not enable_skill_extraction:
                 msg = (
-                    f"the opener of {store!r} has url, counter, features and redaction: leave url, tokenizer_fn, "
-                    "features and redaction out"
+                    f"the opener of {store!r} has url, counter and all other options: leave url, tokenizer_fn, "
+                    "features, redaction and enable_skill_extraction out"
                 )
                 raise InvalidInputError(msg)
         if url == PRIVATE_URL and handle is None:
@@ -202,6 +204,7 @@ class WmemMemory(SessionMemory):
             counter=counter,
             features=features,
             redaction=redaction,
+            enable_skill_extraction=enable_skill_extraction,
             history=() if chat_history is None else chat_history,
         )
 

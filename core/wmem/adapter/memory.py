@@ -17,6 +17,7 @@ from wmem.engine.store import check_url
 from wmem.errors import InvalidInputError, SerializationError
 from wmem.fork import new_renewed_lock
 from wmem.journal.redis_url import HIDDEN, RedisUrl
+from wmem.model.checks import check_flag
 from wmem.model.features import Features
 from wmem.rules.redaction import Redaction
 from wmem.tokens.counter import Counter
@@ -25,6 +26,9 @@ Memory: TypeAlias = AgentMemory | AsyncAgentMemory
 
 _PRIVATE_URL = "memory://"
 _PASSWORD = "password"  # noqa: S105  # the name of one
+
+
+_EXTRACTION = "enable_skill_extraction"
 
 
 class LazyMemory:
@@ -40,6 +44,7 @@ class LazyMemory:
         counter: Counts tokens; only with a URL, since an open memory has its own.
         features: What the memory may use; only with a URL, as `redaction`.
         redaction: See `wmem.open`. Neither is written out: a copy is never opened with more features or less redaction.
+        enable_skill_extraction: Whether maintenance makes skills of tool calls; only with a URL.
         store: The name under which its opener is registered: see `wmem.register`.
         needs: Of a copy: with what the memory was opened beside its URL.
 
@@ -55,6 +60,7 @@ class LazyMemory:
         *,
         features: Features | None = None,
         redaction: Redaction | None = None,
+        enable_skill_extraction: bool = True,
         store: str | None = None,
         needs: Sequence[str] = (),
     ) -> None:
@@ -78,13 +84,17 @@ class LazyMemory:
             self._url, self._needs, agent_id = memory.url, list_needs(memory), memory.agent_id
         if counter is not None and not isinstance(memory, str):
             raise InvalidInputError("an open memory counts with its own counter; pass counter to wmem.open instead")
-        if (features is not None or redaction is not None) and not isinstance(memory, str):
-            msg = "an open memory has features and a redaction of its own; pass them to wmem.open instead"
+        check_flag(enable_skill_extraction, _EXTRACTION)
+        is_plain = features is None and redaction is None and enable_skill_extraction
+        if not is_plain and not isinstance(memory, str):
+            msg = f"an open memory has features, redaction and {_EXTRACTION} of its own; pass them to wmem.open instead"
             raise InvalidInputError(msg)
         self._agent_id = agent_id or ""
         self._counter, self._features, self._redaction = counter, features, redaction
+        self._extracts_skills = enable_skill_extraction
         # Before the first use, too, a copy needs them.
         told = {"features": features not in (None, Features.all()), "redaction": redaction not in (None, Redaction())}
+        told[_EXTRACTION] = not enable_skill_extraction
         self._needs = _join(self._needs, [name for name, is_needed in told.items() if is_needed])
         self._lock = new_renewed_lock()
         self._opened: Memory | None = None
@@ -122,6 +132,7 @@ class LazyMemory:
             "counter": self._counter is not None,
             "features": self._features is not None,
             "redaction": self._redaction is not None,
+            _EXTRACTION: not self._extracts_skills,
         }
         return tuple(each for each in self._needs if not held.get(each))
 
@@ -152,6 +163,7 @@ class LazyMemory:
             counter=self._counter,
             features=self._features,
             redaction=self._redaction,
+            enable_skill_extraction=self._extracts_skills,
         )
 
     async def _aopen(self) -> AsyncAgentMemory:
@@ -165,6 +177,7 @@ class LazyMemory:
             counter=self._counter,
             features=self._features,
             redaction=self._redaction,
+            enable_skill_extraction=self._extracts_skills,
         )
 
     def _find(self) -> AgentMemory | None:
@@ -228,6 +241,7 @@ class LazyMemory:
             self._counter,
             features=self._features,
             redaction=self._redaction,
+            enable_skill_extraction=self._extracts_skills,
             store=self.store,
             needs=self._needs,
         )
