@@ -42,6 +42,7 @@ from tests.suites.own_ids import OwnIdsSuite
 from tests.suites.pack import PackSuite
 from tests.suites.pages import PagesSuite
 from tests.suites.pairing import PairingSuite
+from tests.suites.plants import PlantsSuite
 from tests.suites.profiles import ProfilesSuite
 from tests.suites.promotion import PromotionSuite
 from tests.suites.queue import QueueSuite
@@ -195,6 +196,9 @@ class TestNewer(Everywhere, NewerSuite): ...
 
 
 class TestFlight(Everywhere, FlightSuite): ...
+
+
+class TestPlants(Everywhere, PlantsSuite): ...
 
 
 class TestProfiles(Everywhere, ProfilesSuite): ...

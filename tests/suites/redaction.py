@@ -180,6 +180,22 @@ class RedactionSuite(EmbedderSuite):
         assert json.loads(tool.content.partition("returned: ")[2]) == {"ok": "[REDACTED_EMAIL]"}
         expect_clean(memory, call)
 
+    def test_a_tool_call_is_redacted_by_its_fields_and_before_it_is_parted(
+        self, memory: wmem.AgentMemory, call: Call
+    ) -> None:
+        turn = memory.turn("s")
+        text = json.dumps({"card_number": 4929123456789015, "n": 7})
+        tool = call(turn.track_tool_invocation, "pay", {"args": text}, {"text": text})
+        assert tool.content.count('\\"card_number\\": \\"[REDACTED_CARD]\\"') == 2
+        limit = memory.episodic.policy.max_content_bytes
+        long = f"{'a word ' * (limit // 7 - 4)}{CARD} ends here"
+        call(turn.track_tool_invocation, "read", {}, long)
+        assert dict(call(turn.commit).redactions) == {"card": 3}
+        parts = [each.content for each in call(memory.episodic.items.all)]
+        assert len(parts) == 3
+        assert "".join(parts).count("[REDACTED_CARD]") == 3
+        expect_clean(memory, call)
+
     # -- everywhere, or nowhere
 
     def test_strict_redacts_what_a_session_stores_and_leaves_ids_and_structure(

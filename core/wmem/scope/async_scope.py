@@ -140,9 +140,12 @@ class AsyncScope(ScopeProperties):
         limit: int = 10,
         kinds: Collection[RecallKind] = ("entry", "item", "message"),
         long_term: bool = True,
+        redacted: bool = False,
     ) -> list[RecallHit]:
         """See `Scope.recall`."""
-        return await self._drive(recall(self._handle, query, limit=limit, kinds=kinds, long_term=long_term))
+        return await self._drive(
+            recall(self._handle, query, limit=limit, kinds=kinds, long_term=long_term, redacted=redacted)
+        )
 
     async def summarize(self, max_tokens: int | None = None, *, keep: int = 0) -> SessionSummary:
         """See `Scope.summarize`."""

@@ -79,9 +79,7 @@ _RedactRow: TypeAlias = Callable[[Row], Row]
 
 
 def _find_redaction(handle: Handle) -> _RedactRow:
-    redaction, counter = handle.settings.redaction, handle.settings.counter()
-    if redaction is None or not redaction.active:
-        raise InvalidInputError("this memory was opened with a redaction that is off: open it with another one")
+    redaction, counter = handle.active_redaction(), handle.settings.counter()
     return lambda row: redact_row(redaction, row, counter)[0]
 
 

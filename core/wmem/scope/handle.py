@@ -446,6 +446,17 @@ class Handle:
 
     # -- writing
 
+    def active_redaction(self) -> Redaction:
+        """The memory's redaction, for what is to be redacted on request.
+
+        Raises:
+            InvalidInputError: It is off.
+        """
+        redaction = self.settings.redaction
+        if redaction is None or not redaction.active:
+            raise InvalidInputError("this memory was opened with a redaction that is off: open it with another one")
+        return redaction
+
     def redact(self, row: Row, *, whole: bool = False) -> Row:
         """A row as it is stored here: what is decided, counted and returned is of what is stored.
 

@@ -9,7 +9,7 @@ from wmem.describe import describe
 from wmem.engine.replica import Replica
 from wmem.errors import InvalidInputError
 from wmem.flow import Flow
-from wmem.model.checks import check_limit
+from wmem.model.checks import check_flag, check_limit
 from wmem.model.results import RecallHit, RecallKind
 from wmem.model.row import Row
 from wmem.model.row_text import row_text
@@ -19,10 +19,11 @@ from wmem.retrieval.retriever import CANDIDATE_LIMIT, Query, search
 from wmem.scope.embedding_backfill import embed_query
 from wmem.scope.handle import Handle
 from wmem.scope.index_store import prepare_index
+from wmem.scope.redaction import redact_text
 
 
 def recall(
-    handle: Handle, query: str, *, limit: int, kinds: Collection[RecallKind], long_term: bool
+    handle: Handle, query: str, *, limit: int, kinds: Collection[RecallKind], long_term: bool, redacted: bool
 ) -> Flow[list[RecallHit]]:
     """What matches a query, best first; see `Scope.recall`."""
     if not isinstance(query, str):
@@ -31,10 +32,17 @@ def recall(
     if isinstance(kinds, str) or not isinstance(kinds, Collection) or not all(kind in known for kind in kinds):
         raise InvalidInputError(f"kinds must be several of {', '.join(known)}, got {describe(kinds)}")
     most = check_limit(limit)
+    redaction = handle.active_redaction() if check_flag(redacted, "redacted") else None
     _, hits = yield from find_hits(handle, query, limit=most, kinds=kinds, long_term=long_term)
     return [
         RecallHit(
-            hit.row.id, _kind(hit.row), hit.path, hit.score, hit.parts(), row_text(hit.row), hit.superseded_by or None
+            hit.row.id,
+            _kind(hit.row),
+            hit.path,
+            hit.score,
+            hit.parts(),
+            redact_text(redaction, row_text(hit.row)),
+            hit.superseded_by or None,
         )
         for hit in hits
     ]

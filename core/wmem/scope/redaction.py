@@ -128,7 +128,7 @@ def redact_row(redaction: Redaction, row: Row, counter: TokenCounter | None = No
         made, counts = _redact_message_row(redaction, row, counter)
     elif row.key is not None:
         # Its key says what it may be, as the name of a field does.
-        named, counts = _redact_value(redaction, {row.key: load_json(row.content)})
+        named, counts = redact_value(redaction, {row.key: load_json(row.content)})
         made = row._replace(content=dump_json(*named.values())) if counts else row
     else:
         text = load_json(row.content)
@@ -169,12 +169,12 @@ def _redact_rest(
 ) -> dict[str, Any]:
     made = dict(rest)
     if isinstance(metadata := rest.get("metadata"), Mapping):
-        made["metadata"], told = _redact_value(redaction, metadata, _PROMOTION)
+        made["metadata"], told = redact_value(redaction, metadata, _PROMOTION)
         counts.append(told)
     if isinstance(participants := rest.get("participants"), list):
         made["participants"] = [*_redact_texts(redaction, participants, counts)]
     if isinstance(sources := rest.get("sources"), list) and not points:
-        made["sources"], told = _redact_value(redaction, sources, _POINTERS)
+        made["sources"], told = redact_value(redaction, sources, _POINTERS)
         counts.append(told)
     if isinstance(relations := rest.get("relations"), list):
         made["relations"] = [_redact_relation(redaction, each, counts) for each in relations]
@@ -184,7 +184,7 @@ def _redact_rest(
 def _redact_relation(redaction: Redaction, relation: Any, counts: list[Counts]) -> Any:
     if not isinstance(relation, Mapping) or not relation.get("metadata"):
         return relation
-    metadata, told = _redact_value(redaction, relation["metadata"])
+    metadata, told = redact_value(redaction, relation["metadata"])
     counts.append(told)
     return {**relation, "metadata": metadata}
 
@@ -240,12 +240,12 @@ def redact_message(redaction: Redaction, message: Message) -> tuple[Message, Cou
         if name != message.name:
             update["name"] = name
     if message.metadata:
-        metadata, told = _redact_value(redaction, dict(message.metadata))
+        metadata, told = redact_value(redaction, dict(message.metadata))
         counts.append(told)
         if told:
             update["metadata"] = metadata
     if message.native is not None:
-        data, told = _redact_value(redaction, message.native.data)
+        data, told = redact_value(redaction, message.native.data)
         if len(kept) < len(message.parts):
             update["native"] = None  # it would hold the signature of what was changed
         elif told:
@@ -264,7 +264,7 @@ def _redact_part(redaction: Redaction, part: Part, counts: list[Counts]) -> Part
             if made != text:
                 update[name] = made
     if part.data:
-        data, told = _redact_value(redaction, dict(part.data))
+        data, told = redact_value(redaction, dict(part.data))
         counts.append(told)
         if told:
             update["data"] = data
@@ -299,7 +299,7 @@ def _redact_message_row(redaction: Redaction, row: Row, counter: TokenCounter | 
 # -- JSON
 
 
-def _redact_value(redaction: Redaction, value: Any, sealed: frozenset[str] = frozenset()) -> tuple[Any, Counts]:
+def redact_value(redaction: Redaction, value: Any, sealed: frozenset[str] = frozenset()) -> tuple[Any, Counts]:
     """JSON of a value, redacted; what is tagged stays what it is, and what is signed or encoded stays as it is.
 
     Args:

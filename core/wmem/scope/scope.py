@@ -264,6 +264,7 @@ class Scope(ScopeProperties):
         limit: int = 10,
         kinds: Collection[RecallKind] = ("entry", "item", "message"),
         long_term: bool = True,
+        redacted: bool = False,
     ) -> list[RecallHit]:
         """What matches a query, best first: the ranked list that `pack` draws on. It counts no access.
 
@@ -276,11 +277,14 @@ class Scope(ScopeProperties):
             limit: How many at most.
             kinds: Which kinds of things to look for.
             long_term: Look in long-term memory, too; see `pack`.
+            redacted: The memory's redaction goes over the texts, also over those of the session itself.
 
         Raises:
-            InvalidInputError: Anything out of range.
+            InvalidInputError: Anything out of range; or `redacted`, and the memory was opened with `Redaction.off`.
         """
-        return self._drive(recall(self._handle, query, limit=limit, kinds=kinds, long_term=long_term))
+        return self._drive(
+            recall(self._handle, query, limit=limit, kinds=kinds, long_term=long_term, redacted=redacted)
+        )
 
     def summarize(self, max_tokens: int | None = None, *, keep: int = 0) -> SessionSummary:
         """Sum up the conversation in an item of type ``summary``, or roll the one there is; messages stay as they are.

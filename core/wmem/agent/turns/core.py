@@ -115,7 +115,10 @@ class TurnCore:
         self._check_open()
         store = self.types.episodic if self.types.has_long_term else self.types.working
         target = yield from store.location.locate()
-        drafts = draft_tool_call(tool_name, parameters, result, error, most_bytes=target.policy.max_content_bytes)
+        most_bytes, redaction = target.policy.max_content_bytes, target.redaction
+        drafts, counts = draft_tool_call(
+            tool_name, parameters, result, error, most_bytes=most_bytes, redaction=redaction
+        )
         first: MemoryItem | None = None
         for draft in drafts if self.settings.tracks_tools else ():
             part = draft if first is None else draft.with_defaults(parent_id=first.id)
@@ -123,6 +126,7 @@ class TurnCore:
             first = first or made.item
         if first is not None:
             self.events.append(ToolCallTraced(first.id, error is not None, first.tokens or 0))
+            self._note_redactions(first.id, counts)
         self.meter.count()
         return first
 
@@ -222,14 +226,17 @@ class TurnCore:
         self.events.append(MemorizeTraced(reply.item.id, store))
         if rule:
             self.events.append(RouteTraced(reply.item.id, store, rule))
-        if reply.redactions:
-            self.redactions.update(reply.redactions)
-            self.events.append(RedactionTraced(reply.item.id, reply.redactions))
+        self._note_redactions(reply.item.id, reply.redactions)
         if reply.evicted:
             self.evicted += len(reply.evicted)
             gone = {each.id: each for each in reply.evicted}
             decisions = self.handle.engine.replica(self.handle.path).state.decisions[-len(gone) :]
             self.events += [EvictionTraced(*each[:3], each.parts) for each in decisions if each.id in gone]
+
+    def _note_redactions(self, id: str, counts: Mapping[str, int]) -> None:  # the field's own name
+        if counts:
+            self.redactions.update(counts)
+            self.events.append(RedactionTraced(id, dict(counts)))
 
     # -- reads
 

@@ -1,7 +1,8 @@
 """What may be memorized in a turn, as drafts and messages."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
@@ -14,7 +15,9 @@ from wmem.graphemes import cut_before
 from wmem.model.item import ItemFields, MemoryItem
 from wmem.model.message import Message
 from wmem.model.validation import describe_error, parse
+from wmem.rules.redaction import Redaction
 from wmem.rules.routing import find_role
+from wmem.scope.redaction import Counts, redact_value
 
 Memorizable: TypeAlias = str | Mapping[str, Any] | ItemDraft | MemoryItem | Message
 """A text; an item by its fields, with its text under ``content``; a draft or an item; or a message, also in
@@ -81,12 +84,23 @@ def _read(item: object) -> ItemDraft | Message:
 
 
 def draft_tool_call(
-    tool_name: str, parameters: Mapping[str, Any] | None, result: object, error: object, *, most_bytes: int
-) -> Iterator[ItemDraft]:
+    tool_name: str,
+    parameters: Mapping[str, Any] | None,
+    result: object,
+    error: object,
+    *,
+    most_bytes: int,
+    redaction: Redaction | None = None,
+) -> tuple[Sequence[ItemDraft], Counts]:
     """A tool call as items of episodic memory: one, or where it is longer than an item may be, several parts of it.
+
+    What is redacted is so before it is text, and parted: as text it would tell less of what its values are.
 
     Args:
         most_bytes: Of one item's text, in UTF-8.
+
+    Returns:
+        The items, and how many texts of each kind were redacted.
 
     Raises:
         InvalidInputError: The tool has no name, or the parameters are no mapping.
@@ -95,14 +109,35 @@ def draft_tool_call(
         raise InvalidInputError(f"tool_name must be text that is not blank, got {describe(tool_name)}")
     if parameters is not None and not isinstance(parameters, Mapping):
         raise InvalidInputError(f"parameters must be a mapping of names to values, got {describe(parameters)}")
-    asked = "" if not parameters else _to_text(parameters)
+    counts: Counter[str] = Counter()
+    arguments: object = parameters or ""
+    if redaction is not None:
+        arguments, result, error = (_redact(redaction, each, counts) for each in (arguments, result, error))
+    asked = _to_text(arguments)
     outcome = f"failed: {_to_text(error)}" if error is not None else f"returned: {_to_text(result)}"
     about: dict[str, Any] = {"tool_name": tool_name, "failed": error is not None}
-    if asked and len(asked) <= _MAX_STRUCTURED_CHARS and (plain := _to_plain(parameters)) is not None:
+    if asked and len(asked) <= _MAX_STRUCTURED_CHARS and isinstance(plain := _to_plain(arguments), dict):
         about["parameters"] = plain
     fields: ItemFields = {"type": "tool_result", "source": "tool", "metadata": about}
-    for place, part in enumerate(_split(f"{tool_name}({asked})\n{outcome}", most_bytes)):
-        yield ItemDraft(part, fields=fields if not place else {**fields, "chunk_index": place})
+    drafts = [
+        ItemDraft(part, fields=fields if not place else {**fields, "chunk_index": place})
+        for place, part in enumerate(_split(f"{tool_name}({asked})\n{outcome}", most_bytes))
+    ]
+    return drafts, counts
+
+
+def _redact(redaction: Redaction, value: object, counts: Counter[str]) -> object:
+    """A value of a tool call, as JSON or as text; None stays None."""
+    if value is None:
+        return None
+    plain = None if isinstance(value, str | BaseException) else _to_plain(value)
+    if plain is None:
+        redacted = redaction.redact(_to_text(value))
+        counts.update(redacted.counts)
+        return redacted.text
+    made, told = redact_value(redaction, plain)
+    counts.update(told)
+    return made
 
 
 def _to_text(value: object) -> str:
