@@ -12,14 +12,13 @@ from wmem.flow import Flow
 from wmem.model.checks import check_flag, check_limit
 from wmem.model.results import RecallHit, RecallKind
 from wmem.model.row import Row
-from wmem.model.row_text import row_text
 from wmem.model.zones import to_zone
 from wmem.retrieval.candidate_rows import Hit
 from wmem.retrieval.retriever import CANDIDATE_LIMIT, Query, search
 from wmem.scope.embedding_backfill import embed_query
 from wmem.scope.handle import Handle
 from wmem.scope.index_store import prepare_index
-from wmem.scope.redaction import redact_text
+from wmem.scope.redaction import redacted_text
 
 
 def recall(
@@ -41,7 +40,7 @@ def recall(
             hit.path,
             hit.score,
             hit.parts(),
-            redact_text(redaction, row_text(hit.row)),
+            redacted_text(redaction, hit.row),
             hit.superseded_by or None,
         )
         for hit in hits

@@ -15,6 +15,7 @@ from wmem.model.item import to_message
 from wmem.model.message import Message
 from wmem.model.part import Part, ToolCall
 from wmem.model.row import Row
+from wmem.model.row_text import row_text
 from wmem.model.standing import StandingRequest
 from wmem.model.values import dump_json, dump_model, load_json
 from wmem.rules.redaction import Redaction
@@ -60,6 +61,16 @@ def redacts_at(redaction: Redaction | None, path: Path) -> bool:
 def redact_text(redaction: Redaction | None, text: str) -> str:
     """A text as it may leave this memory; None redacts nothing."""
     return text if redaction is None else redaction.redact(text).text
+
+
+def redacted_text(redaction: Redaction | None, row: Row) -> str:
+    """The text of a row as it may leave this memory; see `row_text`.
+
+    Calls of tools and values of entries are redacted by their fields, before they are text.
+    """
+    if redaction is None or not redaction.active or not (row.calls or row.key is not None):
+        return redact_text(redaction, row_text(row))
+    return row_text(redact_row(redaction, row)[0])
 
 
 def restore_quote(redaction: Redaction, text: str, redacted: str, quote: str) -> str:

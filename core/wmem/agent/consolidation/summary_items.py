@@ -19,8 +19,10 @@ from wmem.model.removal import find_current_removal
 from wmem.model.row import Row
 from wmem.model.values import dump_json, load_json
 from wmem.pack.wording import message_text
+from wmem.rules.redaction import Redaction
 from wmem.scope.handle import Handle
 from wmem.scope.items.removal import remove_softly
+from wmem.scope.redaction import redact_message
 from wmem.scope.summaries.flows import summarize_texts
 from wmem.state import State
 
@@ -122,7 +124,8 @@ def draft_summary(handle: Handle, each: Round, most: int) -> Flow[SummaryDraft]:
     Args:
         most: Tokens it takes at most.
     """
-    texts = [text for row in each.rows if (text := text_of_row(row)).strip()]
+    redaction = handle.settings.redaction
+    texts = [text for row in each.rows if (text := text_of_row(row, redaction)).strip()]
     covered = sum(row.tokens or 0 for row in each.rows)
     if each.former is not None and not each.old.is_whole:
         texts.insert(0, load_json(each.former.content))
@@ -136,14 +139,16 @@ def draft_summary(handle: Handle, each: Round, most: int) -> Flow[SummaryDraft]:
     return SummaryDraft(made.text, made.tokens, covered)
 
 
-def text_of_row(row: Row) -> str:
-    """What an item or a message says, with its speaker; nothing for system text."""
+def text_of_row(row: Row, redaction: Redaction | None) -> str:
+    """What an item or a message says, redacted, with its speaker; nothing for system text."""
     if row.role is None:
         text = load_json(row.content)
         return text if isinstance(text, str) else ""
     if row.role in _SYSTEM_ROLES:
         return ""
     message = to_message(row)
+    if redaction is not None:  # before the speaker stands in front of it, which may hide what it is
+        message, _ = redact_message(redaction, message)
     text = message_text(message)
     return f"{message.name or message.role}: {text}" if text.strip() else ""
 

@@ -30,7 +30,6 @@ from wmem.model.filters import Filters
 from wmem.model.history import Path
 from wmem.model.results import Forgotten, Memorized, Remembered, Summary
 from wmem.model.row import Row
-from wmem.model.row_text import row_text
 from wmem.model.zones import to_zone
 from wmem.policy import Capacity
 from wmem.retrieval.retriever import Query, search
@@ -41,7 +40,7 @@ from wmem.scope.erasure import erase, log_remaining
 from wmem.scope.handle import Handle
 from wmem.scope.index_store import prepare_index
 from wmem.scope.messages.flows import append, prepare_messages
-from wmem.scope.redaction import redact_text
+from wmem.scope.redaction import redacted_text
 from wmem.state import State
 
 _PUTS_PER_RECORD = 500
@@ -139,7 +138,7 @@ class ConversationFlows:
         newest = islice(_list_newest(sessions, _MESSAGES_TO_SUMMARIZE), _MESSAGES_TO_SUMMARIZE)
         rows = [row for _, row in newest if row.visible(now)][::-1]
         counter, analyzer = self.session.settings.counter(), self.session.engine.analyzer
-        texts = (redact_text(self.session.settings.redaction, row_text(row)) for row in rows)
+        texts = (redacted_text(self.session.settings.redaction, row) for row in rows)
         made = extract([WeightedText(each, 1.0) for each in texts], token_limit, counter, analyzer)
         return Summary(made.text, made.tokens, tuple(rows[place].id for place in made.source_indices))
 
