@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from wmem.retrieval.embedder import Embedder
     from wmem.retrieval.tuning import propose_profile
     from wmem.rules.redaction import Redacted, Redaction, Span
+    from wmem.rules.retention import Retention
     from wmem.rules.standing import find_standing_requests
     from wmem.scope import AsyncScope, Scope, ScopeView
     from wmem.scope.replay import Replay
@@ -151,6 +152,7 @@ __all__ = [
     "RejectedError",
     "Remembered",
     "Replay",
+    "Retention",
     "Route",
     "Routed",
     "Scope",
@@ -239,6 +241,7 @@ _HOMES = {
     "wmem.pack.render": ("is_note",),
     "wmem.model.vault": ("MemoryVault", "Vault"),
     "wmem.rules.redaction": ("Redacted", "Redaction", "Span"),
+    "wmem.rules.retention": ("Retention",),
     "wmem.rules.standing": ("find_standing_requests",),
     "wmem.policy": ("Capacity", "Policy"),
     "wmem.retrieval.tuning": ("propose_profile",),

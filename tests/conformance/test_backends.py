@@ -11,7 +11,13 @@ import wmem.engine.backends
 from tests import suites
 from tests.matrix import PLAIN, Everywhere
 from tests.suites.buffer import BufferSuite
-from tests.suites.consolidation import MarkSupersededSuite, MergeDuplicatesSuite
+from tests.suites.consolidation import (
+    EvictLongTermSuite,
+    MarkSupersededSuite,
+    MergeDuplicatesSuite,
+    PurgeSuite,
+    RetentionSuite,
+)
 from tests.suites.context_window import ContextWindowSuite
 from tests.suites.decisions import DecisionsSuite
 from tests.suites.document_1 import Document1Suite
@@ -160,6 +166,16 @@ class TestEpisodes(Everywhere, EpisodesSuite): ...
 
 
 class TestMemoryTypes(Everywhere, MemoryTypesSuite): ...
+
+
+class TestEvictLongTerm(Everywhere, EvictLongTermSuite): ...
+
+
+class TestRetention(Everywhere, RetentionSuite): ...
+
+
+@pytest.mark.backends(always=True)
+class TestPurge(Everywhere, PurgeSuite): ...
 
 
 class TestMarkSuperseded(Everywhere, MarkSupersededSuite): ...

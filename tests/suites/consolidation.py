@@ -7,11 +7,12 @@ import pytest
 import wmem
 from wmem.testing.suite import Call, Clock, FacetSuite, MemoryOpener
 
-__all__ = ["MarkSupersededSuite", "MergeDuplicatesSuite"]
+__all__ = ["EvictLongTermSuite", "MarkSupersededSuite", "MergeDuplicatesSuite", "PurgeSuite", "RetentionSuite"]
 
 DAY = 86_400.0
 MARCH_1_2024 = 1_709_251_200.0
 MERGE, SUPERSEDE = "merge-duplicates", "mark-superseded"
+RETENTION, EVICT, PURGE = "apply-retention", "evict-long-term", "purge"
 TEA = "The user likes green tea."
 
 
@@ -361,3 +362,264 @@ class MarkSupersededSuite(FacetSuite):
         item = call(session.items.add, "x", valid_from=5.0)
         with pytest.raises(wmem.InvalidInputError, match="valid_to"):
             call(session.items.update, item.id, valid_to=4.0)
+
+
+class RetentionSuite(FacetSuite):
+    """Retention ids: at write, at promotion, and in the job ``apply-retention``."""
+
+    OWN = (wmem.Retention("Week", keep_s=7 * DAY), wmem.Retention("desk", promotes=False))
+
+    @pytest.fixture
+    def memory(self, open_memory: MemoryOpener) -> wmem.AgentMemory:
+        return open_memory(retention=self.OWN)
+
+    def test_an_unknown_retention_is_refused_at_write_and_the_known_ones_are_told(
+        self, memory: wmem.AgentMemory, session: wmem.Scope, call: Call
+    ) -> None:
+        item = call(session.items.add, "x", retention="Permanent")
+        assert item.retention == "permanent"
+        for act in (
+            lambda: call(session.items.add, "x", retention="for ever"),
+            lambda: call(session.items.update, item.id, retention="for ever"),
+            lambda: call(memory.memorize, wmem.ItemDraft("x", fields={"retention": "for ever"})),
+        ):
+            with pytest.raises(wmem.InvalidInputError, match="session, episodic, permanent, week, desk"):
+                act()
+
+    def test_what_is_kept_in_its_session_is_never_promoted(
+        self, memory: wmem.AgentMemory, session: wmem.Scope, call: Call
+    ) -> None:
+        for retention in ("session", "desk"):
+            item = call(session.items.add, "x", retention=retention, priority="critical", importance=1.0)
+            assert call(session.items.fetch, item.id).promoted_to is None
+            with pytest.raises(wmem.InvalidInputError, match=retention):
+                call(session.items.promote, item.id)
+            draft = wmem.ItemDraft("A fact.", fields={"type": "fact", "retention": retention})
+            assert [*call(memory.memorize, draft).stored] == ["working"]
+            with pytest.raises(wmem.InvalidInputError, match=retention):
+                call(memory.memorize, draft, store="semantic")
+        assert call(memory.semantic.items.all) == []
+
+    def test_what_is_permanent_never_expires_and_is_not_evicted(self, open_memory: MemoryOpener, call: Call) -> None:
+        session = open_memory().scope("b", policy=wmem.Policy.buffer(max_items=2))
+        item = call(session.items.add, "keep", retention="permanent", ttl_s=5)
+        for number in range(5):
+            call(session.items.add, str(number))
+        assert call(session.items.get, item.id).expires_at is None
+        later = call(session.items.add, "z", ttl_s=5)
+        assert call(session.items.update, later.id, retention="permanent").expires_at is None
+
+    def test_a_registered_one_keeps_an_item_for_its_time_and_no_longer(
+        self, memory: wmem.AgentMemory, session: wmem.Scope, call: Call, clock: Clock
+    ) -> None:
+        item = call(session.items.add, TEA, type="fact", retention="week")
+        assert item.expires_at == clock() + 7 * DAY
+        clock.advance(DAY)
+        copy = call(session.items.promote, item.id)
+        assert copy.expires_at == item.expires_at
+        clock.advance(6 * DAY - 1)
+        assert call(memory.maintain).jobs[RETENTION].changed == 0
+        assert contents(call(memory.semantic.items.all)) == [TEA]
+        clock.advance(1)
+        assert call(memory.semantic.items.all) == []
+        assert call(memory.maintain).jobs[RETENTION] == (1, {"expired": 1}, "")
+        (decision,) = call(memory.semantic.queue.decisions)
+        assert (decision.kind, decision.id, decision.rule) == ("expired", copy.id, RETENTION)
+        back = call(memory.semantic.items.undelete, copy.id)
+        assert back.expires_at is None
+        for _ in range(2):
+            call(memory.maintain)
+            assert contents(call(memory.semantic.items.all)) == [TEA]
+
+    def test_where_it_is_not_registered_an_item_is_kept_and_a_line_says_so(
+        self, open_memory: MemoryOpener, call: Call, clock: Clock, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        memory = open_memory(retention=self.OWN)
+        session = memory.scope("s")
+        call(session.items.promote, call(session.items.add, TEA, type="fact", retention="week").id)
+        clock.advance(8 * DAY)
+        other = open_memory.in_other_process()
+        assert call(other.maintain).jobs[RETENTION].changed == 0
+        assert call(other.maintain).jobs[RETENTION].changed == 0
+        assert [record.levelname for record in caplog.records if "retention" in record.message] == ["WARNING"]
+        assert call(memory.maintain).jobs[RETENTION].changed == 1
+
+    @pytest.mark.parametrize("bad", ["week", 7, [3], [wmem.Retention("a"), wmem.Retention("A")]])
+    def test_what_is_no_retention_is_refused(self, bad: Any, open_memory: MemoryOpener) -> None:
+        with pytest.raises(wmem.InvalidInputError, match="retention"):
+            open_memory(retention=bad)
+
+    @pytest.mark.parametrize("fields", [{"id": " "}, {"id": "a", "keep_s": 0}, {"id": "a", "thins": 1}])
+    def test_a_retention_checks_what_it_is_made_of(self, fields: Any) -> None:
+        with pytest.raises(wmem.InvalidInputError):
+            wmem.Retention(**fields)
+
+
+class EvictLongTermSuite(FacetSuite):
+    """Job ``evict-long-term``, and eviction when a put exceeds the bounds."""
+
+    def open_small(self, open_memory: MemoryOpener, **bounds: Any) -> wmem.AgentMemory:
+        settings = wmem.SemanticSettings(**{"max_items": 20, "keep_items": 4, **bounds})
+        return open_memory(memory_types=[settings])
+
+    def fill(self, memory: wmem.AgentMemory, call: Call, clock: Clock, count: int, **fields: Any) -> list[str]:
+        ids = []
+        for number in range(count):
+            clock.advance(60)
+            text = f"The machine {number} stands in the hall {clock() % 1e6:.0f}."
+            ids.append(call(memory.semantic.items.add, text, type="fact", ttl_s=None, **fields).id)
+        return ids
+
+    def test_what_exceeds_the_bound_leaves_the_least_useful_first_and_comes_back(
+        self, open_memory: MemoryOpener, call: Call, clock: Clock
+    ) -> None:
+        memory = self.open_small(open_memory)
+        dull = self.fill(memory, call, clock, 8, importance=0.1)
+        self.fill(memory, call, clock, 17, importance=0.8)
+        done = call(memory.maintain, [EVICT]).jobs[EVICT]
+        assert done == (6, {"evicted": 6}, "")  # to 95 %: 19
+        left = {item.id for item in call(memory.semantic.items.all)}
+        assert [id for id in dull if id not in left] == dull[:6]
+        (decision, *_) = call(memory.semantic.queue.decisions)
+        assert (decision.kind, decision.rule, sorted(decision.parts)) == ("evicted", EVICT, ["age_s", "utility"])
+        call(memory.semantic.items.undelete, dull[0])
+        self.fill(memory, call, clock, 5, importance=0.8)
+        call(memory.maintain, [EVICT])
+        assert dull[0] in {item.id for item in call(memory.semantic.items.all)}
+
+    def test_b36_an_unreachable_target_is_reported_and_nothing_is_wiped(
+        self, open_memory: MemoryOpener, call: Call, clock: Clock
+    ) -> None:
+        memory = self.open_small(open_memory, max_items=5, keep_items=4)
+        pinned = self.fill(memory, call, clock, 5, pinned=True)
+        permanent = self.fill(memory, call, clock, 5, retention="permanent")
+        plain = self.fill(memory, call, clock, 6)
+        done = call(memory.maintain, [EVICT]).jobs[EVICT]
+        assert done == (2, {"evicted": 2, "target_missed": 1}, "")
+        assert [item.id for item in call(memory.semantic.items.all)] == [*pinned, *permanent, *plain[2:]]
+        before = call(memory.semantic.view).cursor
+        assert call(memory.maintain, [EVICT]).jobs[EVICT] == (0, {"target_missed": 1}, "")
+        assert call(memory.semantic.view).cursor == before
+
+    def test_what_others_point_to_stays_and_a_newer_value_leaves_no_older_behind(
+        self, open_memory: MemoryOpener, call: Call, clock: Clock
+    ) -> None:
+        memory = self.open_small(open_memory, max_items=10)
+        target, *_, holder = self.fill(memory, call, clock, 3, importance=0.0)
+        call(memory.semantic.items.relate, holder, "references", target)
+        call(memory.semantic.items.update, holder, pinned=True)
+        old = call(memory.semantic.items.add, "My budget is 500 euros.", type="fact", importance=0.9).id
+        clock.advance(1)
+        new = call(memory.semantic.items.add, "My budget is 700 euros now.", type="fact", importance=0.0).id
+        self.fill(memory, call, clock, 20, importance=0.8)
+        call(memory.maintain)
+        left = {item.id for item in call(memory.semantic.items.all)}
+        assert {target, holder} <= left
+        assert not (old in left and new not in left)
+
+    def test_tokens_are_a_bound_too_and_what_is_long_and_dull_goes_first(
+        self, open_memory: MemoryOpener, call: Call, clock: Clock
+    ) -> None:
+        memory = self.open_small(open_memory, max_items=None, max_tokens=400, keep_items=0)
+        long = call(memory.semantic.items.add, "word " * 300, type="fact", importance=0.5).id
+        short = self.fill(memory, call, clock, 15, importance=0.5)
+        call(memory.maintain, [EVICT])
+        assert [item.id for item in call(memory.semantic.items.all)] == short
+        assert [item.id for item in call(memory.semantic.items.forgotten)] == [long]
+
+    def test_a_put_beyond_the_bound_evicts_and_says_what(
+        self, open_memory: MemoryOpener, call: Call, clock: Clock
+    ) -> None:
+        memory = self.open_small(open_memory)
+        ids = self.fill(memory, call, clock, 20)
+        draft = wmem.ItemDraft("The gate opens at nine.", fields={"type": "fact"})
+        routed = call(memory.memorize, draft)
+        assert [item.id for item in routed.evicted] == ids[:2]
+        assert len(call(memory.semantic.items.all)) == 19
+        assert call(memory.memorize, wmem.ItemDraft("The gate closes at ten.", fields={"type": "fact"})).evicted == ()
+
+    def test_bounds_are_checked(self) -> None:
+        for bad in ({"max_items": 0}, {"max_tokens": -1}, {"keep_items": -1}, {"undo_s": 0}):
+            with pytest.raises(wmem.InvalidInputError):
+                wmem.SemanticSettings(**bad)
+
+
+class PurgeSuite(FacetSuite):
+    """Job ``purge``."""
+
+    SECRET = "The word of the day is xylophonist."
+
+    @pytest.fixture
+    def memory(self, open_memory: MemoryOpener) -> wmem.AgentMemory:
+        return open_memory(memory_types=[wmem.SemanticSettings(max_items=1, keep_items=1, undo_s=30 * DAY)])
+
+    def promote(self, memory: wmem.AgentMemory, call: Call, clock: Clock, name: str, text: str, **fields: Any) -> Any:
+        scope = memory.scope(name)
+        item = call(scope.items.add, text, **{"type": "fact", "ttl_s": None, **fields})
+        clock.advance(1)
+        return item, call(scope.items.promote, item.id)
+
+    def test_what_was_taken_away_is_purged_after_its_time_and_not_before(
+        self, memory: wmem.AgentMemory, call: Call, clock: Clock
+    ) -> None:
+        source, copy = self.promote(memory, call, clock, "s1", self.SECRET)
+        self.promote(memory, call, clock, "s2", TEA)
+        call(memory.maintain)
+        assert [item.id for item in call(memory.semantic.items.forgotten)] == [copy.id]
+        clock.advance(30 * DAY - 1)
+        assert call(memory.maintain).jobs[PURGE].changed == 0
+        clock.advance(1)
+        assert call(memory.maintain).jobs[PURGE] == (1, {"purged": 1}, "")
+        assert call(memory.semantic.items.forgotten) == []
+        assert call(memory.semantic.items.get, copy.id) is None
+        with pytest.raises(wmem.NotFoundError):
+            call(memory.semantic.items.undelete, copy.id)
+        assert call(memory.maintain).jobs[PURGE].changed == 0
+        # Promoting its source again finds that it was here, and makes no second copy.
+        call(memory.scope("s1").items.promote, source.id)
+        assert len(call(memory.semantic.items.all)) == 1
+        assert "xylophonist" not in str(call(memory.semantic.export))
+        # An erasure takes what is left of it.
+        assert copy.id in call(memory.scope("s1").erase, source.id).ids
+
+    def test_its_bytes_leave_the_store(
+        self, memory: wmem.AgentMemory, call: Call, clock: Clock, store_bytes: Any, backend: str
+    ) -> None:
+        source, _ = self.promote(memory, call, clock, "s1", self.SECRET)
+        self.promote(memory, call, clock, "s2", TEA)
+        call(memory.maintain)
+        call(memory.scope("s1").items.remove, source.id)
+        call(memory.scope("s1").clear)
+        assert "key" in backend or b"xylophonist" in store_bytes()
+        clock.advance(31 * DAY)
+        call(memory.maintain)
+        assert b"xylophonist" not in store_bytes()
+
+    def test_what_a_caller_forgot_or_an_item_points_to_stays(
+        self, memory: wmem.AgentMemory, call: Call, clock: Clock
+    ) -> None:
+        _, gone = self.promote(memory, call, clock, "s1", self.SECRET)
+        _, mine = self.promote(memory, call, clock, "s2", "The other day was long.")
+        _, holder = self.promote(memory, call, clock, "s3", TEA)
+        call(memory.semantic.items.forget, mine.id)
+        call(memory.maintain)
+        call(memory.semantic.items.relate, holder.id, "references", gone.id)
+        clock.advance(90 * DAY)
+        for _ in range(2):
+            assert call(memory.maintain).jobs[PURGE].changed == 0
+        assert {item.id for item in call(memory.semantic.items.forgotten)} == {gone.id, mine.id}
+
+    def test_of_what_was_merged_the_survivor_alone_remembers_the_origin(
+        self, open_memory: MemoryOpener, call: Call, clock: Clock
+    ) -> None:
+        memory = open_memory()
+        source, old = self.promote(memory, call, clock, "s1", TEA)
+        _, new = self.promote(memory, call, clock, "s2", TEA)
+        call(memory.maintain)
+        clock.advance(31 * DAY)
+        assert call(memory.maintain).jobs[PURGE].changed == 1
+        assert call(memory.scope("s1").items.promote, source.id).id == new.id
+        call(memory.scope("s1").erase, source.id)
+        (kept,) = call(memory.semantic.items.all)
+        assert (kept.id, [each for each in kept.origins if each.merged_id]) == (new.id, [])
+        assert old.id not in kept.lineage_ids

@@ -26,6 +26,7 @@ from wmem.model.turn import TurnBudget
 from wmem.policy import Policy
 from wmem.retrieval.embedder import Embedder
 from wmem.rules.redaction import Redaction
+from wmem.rules.retention import Retention
 from wmem.rules.routing import CONVERSATION, EPISODIC, SEMANTIC
 from wmem.scope.async_scope import AsyncScope
 from wmem.scope.messages.flows import MessageInput
@@ -185,6 +186,7 @@ async def aopen(
     redaction: Redaction | None = None,
     gate: Gate | None = None,
     enable_skill_extraction: bool = True,
+    retention: Iterable[Retention] = (),
 ) -> AsyncAgentMemory:
     """Open an agent's memory for coroutines; see `open`."""
     options = OpenOptions(
@@ -204,6 +206,7 @@ async def aopen(
         redaction,
         gate,
         enable_skill_extraction,
+        retention,
     )
     core = await aopen_core(url, agent_id, options)
     if not create and not await arun(core.exists(), core.ports.aio):

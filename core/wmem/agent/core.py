@@ -44,6 +44,7 @@ from wmem.observe.metrics import find_metrics
 from wmem.policy import Policy
 from wmem.retrieval.embedder import Embedder, guard_embedder
 from wmem.rules.redaction import Redaction
+from wmem.rules.retention import Retention, Retentions
 from wmem.scope.context_window import ContextWindow, LatestContext
 from wmem.scope.erasure import compact_and_purge, log_remaining
 from wmem.scope.handle import Handle, OpenState, Settings
@@ -400,6 +401,7 @@ class OpenOptions(NamedTuple):
     redaction: Redaction | None = None
     gate: Gate | None = None
     enable_skill_extraction: bool = True
+    retention: Iterable[Retention] = ()
 
 
 class _CheckedCounter:
@@ -467,6 +469,7 @@ def open_core(url: str, agent_id: str, options: OpenOptions, *, is_async: bool =
     if summarizer is not None and not is_async:
         summarizer.guard.check_sync()
     turns = _check_turn_options(options, is_async=is_async)
+    retentions = Retentions(options.retention)
     keys = KeyRing(key) if isinstance(key, bytes | str) else key
     if keys is not None and not isinstance(keys, KeyRing):
         raise InvalidInputError(f"key must be a wmem.KeyRing, or one key as bytes or text, not {type(key).__name__!r}")
@@ -486,6 +489,7 @@ def open_core(url: str, agent_id: str, options: OpenOptions, *, is_async: bool =
         features=options.features or Features.all(),
         redaction=options.redaction or Redaction(),
         gates=Gates(options.gate or Gate(), turns.types.list_minima()),
+        retentions=retentions,
     )
     needed = {
         "password": HIDDEN in store.url,
@@ -500,6 +504,7 @@ def open_core(url: str, agent_id: str, options: OpenOptions, *, is_async: bool =
         "features": settings.features != Features.all(),
         "redaction": settings.redaction != Redaction(),
         "gate": settings.gates.gate != Gate(),
+        "retention": retentions.is_configured,
         "memory_types": turns.types.is_configured,
         "default_filters": options.default_filters is not None,
         "enable_tool_tracking": not turns.enable_tool_tracking,

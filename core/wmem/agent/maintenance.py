@@ -20,6 +20,7 @@ from wmem.log import find_logger
 from wmem.model.change import Change, ItemExpired, ItemPut, ScopeDisposed
 from wmem.model.history import Path, is_cache, is_index, is_trace, to_scope_id
 from wmem.policy import parse_policy
+from wmem.rules.routing import EPISODIC, SEMANTIC
 from wmem.rules.ttl import clamp_expiry, rewrite_row
 from wmem.scope.index_store import drop_index
 from wmem.state import State
@@ -157,6 +158,7 @@ def _prune_trace(engine: Engine[Any], replica: Replica[Any], now: float) -> Flow
 
 def _remove_expired(engine: Engine[Any], replica: Replica[Any], now: float) -> Flow[int]:
     """Remove what expired, in one record that is refused when another process came first."""
+    is_long_term = replica.path[-1] in (SEMANTIC, EPISODIC)
 
     def decide(state: State) -> tuple[Sequence[Change], int]:
         if state.disposed:
@@ -164,6 +166,8 @@ def _remove_expired(engine: Engine[Any], replica: Replica[Any], now: float) -> F
         changes: list[Change] = []
         gone = 0
         for row in state.rows.values():
+            if is_long_term and row.rest is not None and b'"retention"' in row.rest:
+                continue  # it can be brought back: see the job "apply-retention"
             if row.expired(now):
                 changes.append(ItemExpired(row.id, now))
                 gone += 1

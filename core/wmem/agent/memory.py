@@ -25,6 +25,7 @@ from wmem.model.turn import TurnBudget
 from wmem.policy import Policy
 from wmem.retrieval.embedder import Embedder
 from wmem.rules.redaction import Redaction
+from wmem.rules.retention import Retention
 from wmem.rules.routing import CONVERSATION, EPISODIC, SEMANTIC
 from wmem.scope.messages.flows import MessageInput
 from wmem.scope.replay import Replay
@@ -296,6 +297,7 @@ def open(
     redaction: Redaction | None = None,
     gate: Gate | None = None,
     enable_skill_extraction: bool = True,
+    retention: Iterable[Retention] = (),
 ) -> AgentMemory:
     """Open an agent's memory.
 
@@ -340,6 +342,8 @@ def open(
             type and kind say. It belongs to this memory and is not stored.
         enable_skill_extraction: Whether maintenance makes skills of sequences of tool calls that worked several times:
             of those tracked in turns, and of those in the messages of closed sessions.
+        retention: Retentions of your own, which items may name beside ``session``, ``episodic`` and ``permanent``: see
+            `Retention`. They belong to this memory and are not stored: give them to every opening.
 
     Raises:
         InvalidInputError: An unknown URL, an id that is blank or holds control characters,
@@ -365,6 +369,7 @@ def open(
         redaction,
         gate,
         enable_skill_extraction,
+        retention,
     )
     core = open_core(url, agent_id, options)
     if not create and not run(core.exists(), core.ports.sync):

@@ -75,6 +75,14 @@ def names_merged(row: Row) -> bool:
     return row.rest is not None and b'"merged_id"' in row.rest
 
 
+def list_merged_ids(row: Row) -> frozenset[str]:
+    """The ids of what was merged into a row by maintenance, as far as they are known of it."""
+    if not names_merged(row):
+        return frozenset()
+    steps = load_json(row.rest or b"{}").get("origins", ())
+    return frozenset(each["merged_id"] for each in steps if each.get("merged_id"))
+
+
 def list_merged_sources(row: Row, path: Path) -> list[str]:
     """The ids of those rows of a scope from which something came that was merged into a row."""
     steps = load_json(row.rest or b"{}").get("origins", ())

@@ -5,6 +5,7 @@ from pydantic import BaseModel, ConfigDict
 from wmem.model.row import Row
 from wmem.model.values import dump_json, load_json
 
+_EMPTY = b'""'
 MERGE_JOB = "merge-duplicates"
 """The job that takes away what says the same as another item."""
 
@@ -44,3 +45,25 @@ def bring_back(row: Row) -> Row:
     """An item as if no job had taken it away: one may do so again."""
     rest = {name: value for name, value in load_json(row.rest or b"{}").items() if name != "removal"}
     return row._replace(deleted_at=None, rest=dump_json(rest) if rest else None)
+
+
+def to_tombstone(row: Row) -> Row:
+    """What is left of a promoted copy that is purged: where it came from, and nothing of what it said."""
+    rest = load_json(row.rest or b"{}")
+    told = {name: rest[name] for name in ("origins", "removal") if name in rest}
+    for step in told.get("origins", ()):
+        step.pop("tags", None)
+    return Row(
+        id=row.id,
+        content=_EMPTY,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+        type=row.type,
+        deleted_at=row.deleted_at,
+        rest=dump_json(told),
+    )
+
+
+def is_tombstone(row: Row) -> bool:
+    """Whether nothing is left of a row but where it came from."""
+    return row.content == _EMPTY and row.deleted_at is not None

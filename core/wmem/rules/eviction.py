@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from wmem.analysis.analyzer import Analyzer
 from wmem.model.row import Row
 from wmem.policy import Policy
+from wmem.rules.retention import is_permanent
 from wmem.rules.tfidf_importance import importance_by_id
 
 Rule: TypeAlias = Literal["expired", "deleted", "oldest", "stale", "low", "middle", "guarded"]
@@ -59,7 +60,7 @@ def is_recent(row: Row, policy: Policy, *, step: int) -> bool:
 def eviction_order(
     rows: Iterable[Row], policy: Policy, *, step: int, now: float, analyzer: Analyzer | None = None
 ) -> Iterator[Victim]:
-    """All items that may be evicted, in eviction order; pinned ones may not.
+    """All items that may be evicted, in eviction order; pinned ones may not, and what is kept permanently.
 
     Expired and soft-deleted items come first. Then, unless the policy evicts the oldest,
     unprotected items: stale, low, middle importance; those of the last steps after the
@@ -75,7 +76,7 @@ def eviction_order(
     ranked = [
         (_rank(row, scores.get(row.id), policy, step, now), index)
         for index, row in enumerate(rows)
-        if not (row.pinned and row.visible(now))
+        if not ((row.pinned or is_permanent(row)) and row.visible(now))
     ]
     for rank, index in sorted(ranked):
         row = rows[index]

@@ -3,6 +3,7 @@
 from wmem.model.row import Row
 from wmem.policy import Policy
 from wmem.rules.importance import importance
+from wmem.rules.retention import SESSION, find_retention_id
 
 _MAX_UNWRITTEN_FETCHES = 32
 _MAX_DELAY_S = 1.0
@@ -21,6 +22,8 @@ def promotion_rule(row: Row, unwritten_fetches: int, now: float, policy: Policy)
     Source: session tools document, "Promotion Rules".
     """
     if row.promoted_to is not None or row.key is not None or row.role is not None or not row.visible(now):
+        return None
+    if row.rest is not None and b'"retention"' in row.rest and find_retention_id(row) == SESSION.id:
         return None
     accesses = row.access_count + unwritten_fetches
     if accesses >= policy.promote_accesses[row.priority]:

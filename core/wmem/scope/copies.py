@@ -12,7 +12,7 @@ from wmem.model.coverage import find_coverage
 from wmem.model.history import Path
 from wmem.model.ids import parse_promoted_id
 from wmem.model.origin import Origin, find_merged_origins, find_origins, has_origins, own_lineage
-from wmem.model.removal import find_current_removal
+from wmem.model.removal import MERGE_JOB, find_current_removal
 from wmem.model.row import Row
 from wmem.model.values import load_json
 from wmem.rules.routing import EPISODIC, SEMANTIC
@@ -45,7 +45,9 @@ def find_promoted(there: State, there_path: Path, row: Row, path: Path, incarnat
         path: The scope of the row, in that incarnation.
     """
     found = _find_copy(there, there_path, row, path, incarnation)
-    while found is not None and (removal := find_current_removal(found)) is not None and removal.into in there.rows:
+    while found is not None and (removal := find_current_removal(found)) is not None:
+        if removal.job != MERGE_JOB or removal.into not in there.rows:
+            break
         found = there.rows[removal.into]
     return found
 

@@ -17,6 +17,7 @@ from wmem.model.history import Path
 from wmem.model.instants import to_epoch
 from wmem.model.item import MemoryItem, to_message
 from wmem.model.message import Message
+from wmem.model.removal import is_tombstone
 from wmem.model.row import Row
 from wmem.model.standing import StandingRequest
 from wmem.model.validation import describe_error
@@ -86,6 +87,8 @@ def _find_redaction(handle: Handle) -> _RedactRow:
 def _export_state(state: State, path: Path, now: float, redact: _RedactRow | None) -> dict[str, Any]:
     told: dict[str, list[dict[str, Any]]] = {"entries": [], "memories": [], "messages": []}
     for row in state.rows.values():
+        if is_tombstone(row):
+            continue  # it says nothing but where it was copied from
         facet = "entries" if row.key is not None else "memories" if row.role is None else "messages"
         told[facet].append(_row_to_json(state, row if redact is None else redact(row), now))
     head = {"format": _FORMAT, "version": _VERSION, "step": state.step, "count": len(told["memories"])}

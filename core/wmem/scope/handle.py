@@ -34,6 +34,7 @@ from wmem.model.row import Row
 from wmem.observe.metrics import Metrics
 from wmem.policy import Policy, parse_policy
 from wmem.rules.redaction import Redaction
+from wmem.rules.retention import Retentions
 from wmem.rules.routing import CONVERSATION, EPISODIC, SEMANTIC
 from wmem.scope.context_window import LatestContext
 from wmem.scope.entries.counts import EntryCounts
@@ -70,6 +71,7 @@ class Settings:
         redaction: Of what goes into long-term memory or leaves this memory; None redacts nothing.
         clean_rows: The rows that were redacted a moment ago.
         gates: What an item must have to enter a memory type.
+        retentions: The retentions that items may name.
     """
 
     clock: Callable[[], float]
@@ -85,6 +87,7 @@ class Settings:
     redaction: Redaction | None = None
     clean_rows: CleanRows = field(default_factory=CleanRows)
     gates: Gates = field(default_factory=Gates)
+    retentions: Retentions = field(default_factory=Retentions)
 
 
 class OpenState:

@@ -6,14 +6,14 @@ leaves more than the bound, the report says so.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 from wmem.agent.consolidation.jobs import JobContext, JobReport
-from wmem.agent.consolidation.pointers import list_pointed
 from wmem.agent.consolidation.summary_items import list_covered
 from wmem.agent.types.episodes import is_episode_summary
+from wmem.agent.types.pointers import list_pointed
 from wmem.agent.types.settings import EpisodicSettings
 from wmem.engine.replica import Replica
 from wmem.flow import Flow
@@ -64,7 +64,8 @@ def _thin(context: JobContext, handle: Handle, tally: Counter[str]) -> Flow[None
         tally["target_missed"] += 1
         return
     excess = _excess(size, settings, _THIN_TO)
-    chosen = _choose_rows(episodic, semantic, settings, excess, now)
+    exempts = handle.settings.retentions.is_exempt_from_thinning
+    chosen = _choose_rows(episodic, semantic, settings, excess, now, exempts=exempts)
     into = _list_into(episodic, chosen)
     taken = 0
     for begin in range(0, len(chosen), _STEP):
@@ -86,7 +87,13 @@ def _excess(size: Size, settings: EpisodicSettings, share: float) -> Size:
 
 
 def _choose_rows(
-    episodic: Replica[Any], semantic: Replica[Any], settings: EpisodicSettings, excess: Size, now: float
+    episodic: Replica[Any],
+    semantic: Replica[Any],
+    settings: EpisodicSettings,
+    excess: Size,
+    now: float,
+    *,
+    exempts: Callable[[Row], bool],
 ) -> list[Row]:
     """The rows that go, in order."""
     with episodic.lock:
@@ -98,7 +105,7 @@ def _choose_rows(
     covered = list_covered(sums.values(), episodic.path[1:])
     log = [row for row in rows if row.id not in sums]
     older = log[: max(0, len(log) - settings.keep_items)]
-    free = {row.id: row for row in (*older, *sums.values()) if not _stays(row, pointed)}
+    free = {row.id: row for row in (*older, *sums.values()) if not (_stays(row, pointed) or exempts(row))}
     items = [_to_log_item(row, is_summarized=id in covered) for id, row in free.items() if id not in sums]
     gone = choose_to_thin(items, excess, settings.half_life_s)
     left = Size(max(0, excess.items - len(gone)), max(0, excess.tokens - sum(item.tokens for item in gone)))

@@ -30,7 +30,7 @@ def choose_stores(types: "BoundTypes", draft: "ItemDraft") -> dict[str, str]:
         built_in = apply_rules(draft.type, draft.kind)
         others = {name: OWN_TYPE for name, each in known.items() if each.is_external and each.accepts(draft)}
         found = {name: rule for name in known if (rule := built_in.get(name) or others.get(name))}
-    if not types.has_long_term:
+    if not (types.has_long_term and types.handle.settings.retentions.may_promote(draft.fields.get("retention"))):
         found = {name: rule for name, rule in found.items() if name not in (types.episodic.name, types.semantic.name)}
     return found or {WORKING: FALLBACK}
 

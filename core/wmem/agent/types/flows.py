@@ -15,7 +15,7 @@ from wmem.model.features import check_long_term
 from wmem.model.filters import Filters
 from wmem.model.gate import Minima
 from wmem.model.history import Path
-from wmem.model.item import to_item
+from wmem.model.item import MemoryItem, to_item
 from wmem.model.results import Forgotten, Memorized, Remembered, Summary
 from wmem.model.row import Row
 from wmem.model.zones import to_zone
@@ -254,12 +254,12 @@ def current_size(handle: Handle, now: float) -> Size:
     return handle.engine.replica(handle.path).use_derived(ItemTotals, lambda totals: totals.size(now))
 
 
-def to_memorized(handle: Handle, weighed: Weighed, now: float) -> Memorized:
-    """The result of adding an item at the end of a scope that evicts nothing."""
+def to_memorized(handle: Handle, weighed: Weighed, now: float, evicted: Sequence[MemoryItem] = ()) -> Memorized:
+    """The result of adding an item at the end of a scope of long-term memory."""
     items, tokens = current_size(handle, now)
     item = to_item(weighed.row, importance_of(weighed.row, now))
     position = items - (weighed.rejected is None)
-    return Memorized(item, position, (), items, tokens, weighed.rejected, weighed.redactions)
+    return Memorized(item, position, tuple(evicted), items, tokens, weighed.rejected, weighed.redactions)
 
 
 def find_minima(handle: Handle, store: str, *, gated: bool) -> Minima:

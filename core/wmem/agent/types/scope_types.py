@@ -18,6 +18,7 @@ from wmem.agent.types.flows import (
     to_item_filter,
     to_memorized,
 )
+from wmem.agent.types.long_term_bounds import evict_after_write
 from wmem.agent.types.settings import SemanticSettings, WorkingSettings
 from wmem.flow import Flow
 from wmem.model.filters import Filters
@@ -88,7 +89,9 @@ class SemanticFlows:
         handle = yield from self.location.locate_to_write()
         row, now = yield from draft_row(handle, draft)
         weighed = yield from weigh(handle, row, now, find_minima(handle, self.name, gated=gated))
-        return to_memorized(handle, (yield from store_weighed(handle, weighed, now)), now)
+        weighed = yield from store_weighed(handle, weighed, now)
+        evicted = () if weighed.rejected else (yield from evict_after_write(handle, self.settings, now)).items
+        return to_memorized(handle, weighed, now, evicted)
 
     def remember(self, query: str, filters: Filters, limit: int, /) -> Flow[list[Remembered]]:
         return (yield from remember_in((yield from self.location.locate()), query, filters, limit))

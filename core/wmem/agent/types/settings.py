@@ -65,15 +65,34 @@ class ConversationSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SemanticSettings:
-    """Settings of semantic memory; see `WorkingSettings`."""
+    """Settings of semantic memory; see `WorkingSettings`.
+
+    Attributes:
+        max_items: Items of semantic memory above which the least useful are taken away; None: any number. They can be
+            brought back until they are purged.
+        max_tokens: The same in tokens of all items.
+        keep_items: So many of the newest items stay in any case.
+        undo_s: Seconds for which `items.undelete` brings back what a job of maintenance took away; then it is purged.
+            None: for ever. It counts for episodic memory, too.
+    """
 
     name: ClassVar[str] = "semantic"
     pool: int = DEFAULT_POOL
     min_importance: float = 0.0
     min_novelty: float = 0.0
+    max_items: int | None = 20_000
+    max_tokens: int | None = 2_000_000
+    keep_items: int = 256
+    undo_s: float | None = 30 * 86_400.0
 
     def __post_init__(self) -> None:
         _check(self)
+        check_count(self.keep_items, "keep_items")
+        if self.undo_s is not None:
+            check_seconds(self.undo_s, "undo_s")
+        for name in ("max_items", "max_tokens"):
+            if (number := getattr(self, name)) is not None:
+                check_count(number, name, 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

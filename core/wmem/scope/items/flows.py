@@ -11,11 +11,14 @@ from wmem.model.checks import check_id, check_new_names, check_tags, plain_text
 from wmem.model.fingerprint import agent_fingerprint
 from wmem.model.ids import new_ulid, parse_promoted_id
 from wmem.model.item import ItemFields, MemoryItem, check_validity, encode_fields, to_item
+from wmem.model.removal import is_tombstone
 from wmem.model.row import Row
 from wmem.model.values import dump_json, load_json
 from wmem.policy import PRIORITIES
 from wmem.rules.importance import importance as importance_of
 from wmem.rules.promotion import promotion_rule, should_flush_touches
+from wmem.rules.retention import is_permanent
+from wmem.rules.routing import EPISODIC, SEMANTIC
 from wmem.rules.ttl import DefaultTtl, expiry, rewrite_row
 from wmem.scope.handle import Handle
 from wmem.scope.items.capacity import depends_on_state, log_evictions, make_room, store_item
@@ -28,9 +31,11 @@ _NULLABLE_FIELDS = frozenset(name for name, field in MemoryItem.model_fields.ite
 }
 
 
-def _normalize_fields(fields: ItemFields) -> dict[str, object]:
-    """The caller's fields, with tags checked and the agent's fingerprint added."""
+def _normalize_fields(handle: Handle, fields: ItemFields) -> dict[str, object]:
+    """The caller's fields, with tags and retention checked and the agent's fingerprint added."""
     given = dict(fields)
+    if given.get("retention") is not None:
+        given["retention"] = handle.settings.retentions.check(given["retention"])
     if "tags" in given:
         given["tags"] = check_tags(cast("Iterable[str]", given["tags"]))
     if isinstance(agent_id := given.get("agent_id"), str) and given.get("agent_fingerprint") is None:
@@ -72,7 +77,7 @@ def draft_item(
     now = handle.settings.clock()
     text, counter = _check_content(handle, content), handle.settings.counter()
     priority = _check_priority(priority)
-    rest, columns = encode_fields(_normalize_fields(fields), now=now)
+    rest, columns = encode_fields(_normalize_fields(handle, fields), now=now)
     if rest is not None or columns:
         check_metadata_size(handle.policy, rest, columns)
     row = Row(  # written out: faster than the columns of `content_columns`
@@ -89,7 +94,26 @@ def draft_item(
         rest=rest,
         **columns,
     )
+    if rest is not None and b'"retention"' in rest:
+        row = _apply_retention(handle, row, isinstance(ttl_s, DefaultTtl))
     return handle.redact(row), now
+
+
+def _apply_retention(handle: Handle, row: Row, has_default_ttl: bool) -> Row:  # noqa: FBT001  # a fact about the row
+    """A new or changed row with the expiry that its retention gives it.
+
+    Raises:
+        InvalidInputError: It is for long-term memory, and its retention keeps it out.
+    """
+    retention = handle.settings.retentions.find(row)
+    if handle.path[-1] in (SEMANTIC, EPISODIC):
+        handle.settings.retentions.check_long_term(row)
+    if is_permanent(row):
+        return row._replace(expires_at=None)
+    if retention.keep_s is None or row.pinned:
+        return row
+    until = row.created_at + retention.keep_s
+    return row._replace(expires_at=until if has_default_ttl or row.expires_at is None else min(until, row.expires_at))
 
 
 def add(handle: Handle, draft: Flow[tuple[Row, float]], id: str | None = None) -> Flow[MemoryItem]:
@@ -144,7 +168,8 @@ def find_item(handle: Handle, state: State, item_id: str, now: float, *, include
         ExpiredError: It has expired.
     """
     row = state.rows.get(item_id)
-    if row is None or item_id not in state.items or (row.deleted_at is not None and not include_deleted):
+    is_hidden = row is not None and row.deleted_at is not None and (not include_deleted or is_tombstone(row))
+    if row is None or item_id not in state.items or is_hidden:
         handle.check_intact(local_only=True)
         raise NotFoundError(f"no item {describe_name(item_id)} in scope {handle.path!r}")
     if row.expired(now):
@@ -167,6 +192,8 @@ def touch(handle: Handle, item_id: str) -> Flow[tuple[MemoryItem, str | None, bo
         unwritten = replica.touch(item_id, now)
         write = should_flush_touches(row, unwritten, replica.unwritten_since, now, handle.policy)
         rule = promotion_rule(row, unwritten, now, handle.policy) if handle.policy.auto_promote else None
+        if rule is not None and not handle.settings.retentions.find(row).promotes:
+            rule = None
         fetched = to_current_item(state, row, now)
     return fetched, rule, write
 
@@ -183,7 +210,7 @@ def update(
     """Change the given fields; see `Items.update`."""
     item_id = check_id(item_id)
     now = handle.settings.clock()
-    given = _normalize_fields(fields)
+    given = _normalize_fields(handle, fields)
     rest, columns = encode_fields(given, now=now)
     check_metadata_size(handle.policy, None, columns)
     told = load_json(rest or b"{}")
@@ -206,6 +233,8 @@ def update(
             row = row._replace(expires_at=expiry(handle.policy, row.priority, ttl_s, now, pinned=row.pinned))
         elif row.pinned:
             row = row._replace(expires_at=None)
+        if "retention" in told or (not isinstance(ttl_s, DefaultTtl) and is_permanent(row)):
+            row = _apply_retention(handle, row, has_default_ttl=isinstance(ttl_s, DefaultTtl))
         row = handle.redact(row)
         room = [] if content is None else make_room(handle, state, [row], now)
         return [*room, ItemPut(row)], (to_current_item(state, row, now), room)

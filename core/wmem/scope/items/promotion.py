@@ -65,6 +65,7 @@ def promote(handle: Handle, item_id: str, *, if_promoted: IfPromoted, rule: str 
         if if_promoted == "error":
             raise AlreadyPromotedError(f"item {item_id!r} is in long-term memory")
         return to_item(row, importance_of(row, now))
+    handle.settings.retentions.check_long_term(row)
     rest = load_json(row.rest or b"{}")
     scope = next(iter(handle.long_term_scopes), handle.path[:1])
     target = long_term_handle(handle, scope, route(row, rest.get("kind", "fact")))
@@ -160,7 +161,7 @@ def _to_promoted_row(
         "origins": append_origin(rest, row, path=handle.path, incarnation=handle.incarnation.chain, to=to),
     }
     return row._replace(
-        expires_at=None,
+        expires_at=handle.settings.retentions.find_expiry(row),
         access_count=row.access_count + unwritten,
         promoted_to=None,
         promoted_at=None,

@@ -6,6 +6,7 @@ from itertools import islice
 from wmem.describe import describe_name
 from wmem.errors import NotFoundError
 from wmem.model.item import MemoryItem, to_item
+from wmem.model.removal import is_tombstone
 from wmem.model.row import Row
 from wmem.policy import Policy
 from wmem.rules.importance import importance as importance_of
@@ -31,7 +32,7 @@ def is_listed(row: Row, now: float, *, include_expired: bool, include_promoted: 
 
 def is_forgotten(row: Row, now: float) -> bool:
     """Whether an item was softly deleted and can be restored."""
-    return row.deleted_at is not None and not row.expired(now)
+    return row.deleted_at is not None and not row.expired(now) and not is_tombstone(row)
 
 
 def list_items(

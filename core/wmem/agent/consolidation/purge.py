@@ -1,0 +1,120 @@
+"""Job ``purge``: what a job of maintenance took away longer than `SemanticSettings.undo_s` ago is gone for good.
+
+What a live item still points to stays. Of a promoted copy a tombstone with its origins stays, by which the promotion of
+its source finds that it was here: the newest `MAX_TOMBSTONES` of each scope. The bytes leave the store at once.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from wmem.agent.consolidation.jobs import Job, JobContext, JobReport, run_in_each
+from wmem.agent.types.pointers import list_pointed
+from wmem.engine.derived import Derived
+from wmem.engine.replica import Replica
+from wmem.flow import Flow
+from wmem.model.change import Change, ItemPut, ItemRemoved
+from wmem.model.origin import has_origins, list_merged_ids
+from wmem.model.removal import MERGE_JOB, find_current_removal, is_tombstone, to_tombstone
+from wmem.model.row import Row
+from wmem.rules.routing import EPISODIC, SEMANTIC
+from wmem.scope.erasure import compact_and_purge, log_remaining
+from wmem.scope.handle import Handle
+from wmem.state import State
+
+PURGE_JOB = "purge"
+MAX_TOMBSTONES = 10_000
+_STEP = 256  # items that one record purges
+
+
+class _Removed(Derived):
+    """What jobs took away and may yet be brought back, with the time of that; and the tombstones of what may not."""
+
+    __slots__ = ("removed", "tombstones")
+
+    def __init__(self) -> None:
+        self.removed: dict[str, float] = {}
+        self.tombstones: dict[str, float] = {}
+
+    def apply(self, changed: Mapping[str, Row | None], /) -> None:
+        for id, row in changed.items():
+            self.removed.pop(id, None)
+            self.tombstones.pop(id, None)
+            if row is None or row.deleted_at is None or (removal := find_current_removal(row)) is None:
+                continue
+            (self.tombstones if is_tombstone(row) else self.removed)[id] = removal.at
+
+    def list_due(self, until: float) -> list[str]:
+        """What was taken away up to an instant, and the oldest tombstones beyond the bound."""
+        due = [id for id, at in self.removed.items() if at <= until]
+        beyond = len(self.tombstones) - MAX_TOMBSTONES
+        oldest = sorted(self.tombstones, key=self.tombstones.__getitem__)[:beyond] if beyond > 0 else []
+        return [*due, *oldest]
+
+
+def _purge_in(context: JobContext, purged: list[Handle], handle: Handle) -> Flow[Mapping[str, int]]:
+    undo_s = context.types.semantic.undo_s
+    replica, _ = yield from handle.replica()
+    key = (PURGE_JOB, handle.path)
+    is_first = key not in context.store.values
+    if is_first and replica.tail_bytes and replica.state.gone:
+        purged.append(handle)  # a pass that was interrupted may have left bytes
+    due = [] if undo_s is None else replica.use_derived(_Removed, lambda data: data.list_due(context.now - undo_s))
+    if not due:
+        context.store.values.setdefault(key, None)
+        return {}
+    both = yield from context.engine.sync_readable([(*handle.path[:-1], each) for each in (SEMANTIC, EPISODIC)])
+    cursors = tuple(each.cursor for each in both)
+    if len(both) < 2 or context.store.values.get(key) == (cursors, due):  # noqa: PLR2004  # the other one is damaged
+        return {}
+    pointed = _list_pointed(both, context.now)
+    count = 0
+    for begin in range(0, len(due), _STEP):
+        ids = [id for id in due[begin : begin + _STEP] if id not in pointed]
+        if ids:
+            count += yield from handle.commit(partial(_decide, ids, context.now), context.now)
+    if count and handle not in purged:
+        purged.append(handle)
+    left = replica.use_derived(_Removed, lambda data: data.list_due(context.now - (undo_s or 0.0)))
+    context.store.values[key] = (tuple(each.cursor for each in both), left)
+    return {"purged": count}
+
+
+def _list_pointed(replicas: Iterable[Replica[Any]], now: float) -> set[str]:
+    """What the visible items point to; that one was merged into another is told by the origins of that one."""
+    pointed: set[str] = set()
+    for replica in replicas:
+        with replica.lock:
+            rows = replica.state.visible(replica.state.items, now)
+        for row in rows:
+            pointed |= list_pointed((row,)) - list_merged_ids(row)
+    return pointed
+
+
+def _decide(ids: Sequence[str], now: float, state: State) -> tuple[Sequence[Change], int]:
+    changes: list[Change] = []
+    count = 0
+    for row in (state.rows[id] for id in ids if id in state.items):
+        removal = find_current_removal(row)
+        if removal is None:
+            continue  # it was brought back
+        # The item that it was merged into has its origins, if that is there.
+        has_heir = removal.job == MERGE_JOB and removal.into in state.rows
+        if is_tombstone(row) or has_heir or not has_origins(row):
+            changes.append(ItemRemoved(row.id, now))
+        else:
+            changes.append(ItemPut(to_tombstone(row)))
+        count += not is_tombstone(row)
+    return changes, count
+
+
+def _run(context: JobContext) -> Flow[JobReport]:
+    purged: list[Handle] = []
+    scopes = [*context.long_term(SEMANTIC), *context.long_term(EPISODIC)]
+    report = yield from run_in_each(scopes, lambda handle: _purge_in(context, purged, handle))
+    if purged:
+        log_remaining(context.root, "purged", (yield from compact_and_purge(context.root, purged)))
+    return report
+
+
+PURGE = Job(PURGE_JOB, _run)
