@@ -27,7 +27,7 @@ _STEP = 256  # items that one record takes away
 _log = find_logger("wmem.agent")
 
 
-class _Kept(NamedTuple):
+class _Item(NamedTuple):
     """What the job reads of an item.
 
     Attributes:
@@ -46,7 +46,7 @@ class _Named(Derived):
     __slots__ = ("items",)
 
     def __init__(self) -> None:
-        self.items: dict[str, _Kept] = {}
+        self.items: dict[str, _Item] = {}
 
     def apply(self, changed: Mapping[str, Row | None], /) -> None:
         for id, row in changed.items():
@@ -54,18 +54,18 @@ class _Named(Derived):
             if row is None or retention is None or row.deleted_at is not None or was_restored(row, RETENTION_JOB):
                 self.items.pop(id, None)
             else:
-                self.items[id] = _Kept(retention, row.created_at, row.expires_at is not None)
+                self.items[id] = _Item(retention, row.created_at, row.expires_at is not None)
 
 
 def _apply_in(handle: Handle, now: float) -> Flow[Mapping[str, int]]:
     retentions = handle.settings.retentions
     replica, _ = yield from handle.replica()
 
-    def choose(named: _Named) -> list[str]:
-        return [id for id, kept in named.items.items() if _is_due(kept, retentions, now)]
+    def list_due(named: _Named) -> list[str]:
+        return [id for id, each in named.items.items() if _is_due(each, retentions, now)]
 
-    due = replica.use_derived(_Named, choose)
-    names = replica.use_derived(_Named, lambda named: {kept.retention for kept in named.items.values()})
+    due = replica.use_derived(_Named, list_due)
+    names = replica.use_derived(_Named, lambda named: {each.retention for each in named.items.values()})
     for name in sorted(names):
         if not retentions.is_known(name) and handle.engine.warn_once((RETENTION_JOB, handle.path, name)):
             _log.warning("scope %s has items of a retention that is not registered here: they are kept", handle.id)
@@ -75,9 +75,9 @@ def _apply_in(handle: Handle, now: float) -> Flow[Mapping[str, int]]:
     return {"expired": expired}
 
 
-def _is_due(kept: _Kept, retentions: Retentions, now: float) -> bool:
-    keep_s = retentions.keep_s(kept.retention)
-    return (keep_s is not None and kept.created_at + keep_s <= now) or (kept.expires and kept.retention == PERMANENT.id)
+def _is_due(item: _Item, retentions: Retentions, now: float) -> bool:
+    keep_s = retentions.keep_s(item.retention)
+    return (keep_s is not None and item.created_at + keep_s <= now) or (item.expires and item.retention == PERMANENT.id)
 
 
 def _decide(retentions: Retentions, ids: Sequence[str], now: float, state: State) -> tuple[Sequence[Change], int]:
