@@ -25,7 +25,7 @@ from wmem.retrieval.retriever import QueryVector, add_vectors, list_speakers, ro
 from wmem.retrieval.vectors import to_unit_rows
 from wmem.scope.erasure import compact_and_purge, log_remaining
 from wmem.scope.handle import Handle
-from wmem.scope.redaction import redact_text, redacted_text
+from wmem.scope.redaction import clean_text, redact_text
 from wmem.scope.vector_store import find_vectors, load_store, store_vectors, vector_store_handle
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ class _Backfill:
 
     def _read(self, row: Row) -> str:
         """The text that is embedded: neither the embedder nor a vector, or its id, has what is to be redacted."""
-        return redacted_text(self._handle.settings.redaction, row)
+        return clean_text(self._handle.settings.redaction, row)
 
     def _is_unchanged(self, replica: Replica[Any] | None, text: _Text) -> bool:
         row = None if replica is None else replica.state.rows.get(text.row.id)

@@ -18,7 +18,7 @@ from wmem.retrieval.retriever import CANDIDATE_LIMIT, Query, search
 from wmem.scope.embedding_backfill import embed_query
 from wmem.scope.handle import Handle
 from wmem.scope.index_store import prepare_index
-from wmem.scope.redaction import redacted_text
+from wmem.scope.redaction import clean_text
 
 
 def recall(
@@ -40,7 +40,7 @@ def recall(
             hit.path,
             hit.score,
             hit.parts(),
-            redacted_text(redaction, hit.row),
+            clean_text(redaction, hit.row),
             hit.superseded_by or None,
         )
         for hit in hits

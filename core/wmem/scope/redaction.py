@@ -63,7 +63,7 @@ def redact_text(redaction: Redaction | None, text: str) -> str:
     return text if redaction is None else redaction.redact(text).text
 
 
-def redacted_text(redaction: Redaction | None, row: Row) -> str:
+def clean_text(redaction: Redaction | None, row: Row) -> str:
     """The text of a row as it may leave this memory; see `row_text`.
 
     Calls of tools and values of entries are redacted by their fields, before they are text.

@@ -18,7 +18,7 @@ from wmem.model.row import Row
 from wmem.retrieval.embedder import fingerprint
 from wmem.retrieval.vectors import decode_vector, encode_vector
 from wmem.scope.handle import Handle
-from wmem.scope.redaction import redacted_text
+from wmem.scope.redaction import clean_text
 
 if TYPE_CHECKING:
     from wmem.retrieval.vectors import Floats
@@ -111,7 +111,7 @@ def prune_vectors(store: Handle, replica: Replica[Any] | None = None) -> Flow[bo
         for each in replicas:
             with each.lock:
                 rows = [] if each.state.disposed else list(each.state.rows.values())
-            live.update(fingerprint(redacted_text(store.settings.redaction, row)) for row in rows)
+            live.update(fingerprint(clean_text(store.settings.redaction, row)) for row in rows)
         now = store.settings.clock()
         if gone := [id for id in list(state.rows) if id.partition("-")[0] not in live]:
             # Without tombstones: an id is made from the text.

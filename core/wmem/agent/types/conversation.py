@@ -40,7 +40,7 @@ from wmem.scope.erasure import erase, log_remaining
 from wmem.scope.handle import Handle
 from wmem.scope.index_store import prepare_index
 from wmem.scope.messages.flows import append, prepare_messages
-from wmem.scope.redaction import redacted_text
+from wmem.scope.redaction import clean_text
 from wmem.state import State
 
 _PUTS_PER_RECORD = 500
@@ -138,7 +138,7 @@ class ConversationFlows:
         newest = islice(_list_newest(sessions, _MESSAGES_TO_SUMMARIZE), _MESSAGES_TO_SUMMARIZE)
         rows = [row for _, row in newest if row.visible(now)][::-1]
         counter, analyzer = self.session.settings.counter(), self.session.engine.analyzer
-        texts = (redacted_text(self.session.settings.redaction, row) for row in rows)
+        texts = (clean_text(self.session.settings.redaction, row) for row in rows)
         made = extract([WeightedText(each, 1.0) for each in texts], token_limit, counter, analyzer)
         return Summary(made.text, made.tokens, tuple(rows[place].id for place in made.source_indices))
 
