@@ -111,7 +111,17 @@ SET_BY_WMEM = [
         "access_count",
         "expires_at",
     ),
-    *("tokens", "version", "redaction_status", "checksum", "promoted_to", "promoted_at", "deleted_at", "complete"),
+    *(
+        "tokens",
+        "novelty",
+        "version",
+        "redaction_status",
+        "checksum",
+        "promoted_to",
+        "promoted_at",
+        "deleted_at",
+        "complete",
+    ),
 ]
 """Fields of an item that no caller sets."""
 

@@ -233,3 +233,93 @@ class GateSuite(FacetSuite):
     def test_a_gate_out_of_range_is_refused(self, make: Any) -> None:
         with pytest.raises(InvalidInputError):
             make()
+
+    # -- the system's fields
+
+    def test_what_long_term_memory_holds_has_the_systems_fields(self, memory: wmem.AgentMemory, call: Call) -> None:
+        session = memory.scope("s")
+        kept = call(session.items.add, "Ann's address is ann@example.com", type="fact")
+        assert (kept.checksum, kept.version, kept.novelty, kept.redaction_status) == (None, None, None, "none")
+        promoted = call(session.items.promote, kept.id)
+        added = call(memory.semantic.items.add, "the sky is blue", type="fact")
+        tracked = call(memory.track_tool_invocation, "look", {"at": "sky"}, "blue")
+        memorized = call(memory.memorize, item("the sea is grey")).item
+        assert tracked is not None
+        assert memorized is not None
+        for each, scope in (
+            (promoted, "semantic"),
+            (added, "semantic"),
+            (tracked, "episodic"),
+            (memorized, "semantic"),
+        ):
+            assert each.version == 1
+            assert len(each.checksum or "") == 16
+            assert call(getattr(memory, scope).items.get, each.id) == each
+        assert promoted.redaction_status == "partial"
+        assert (memorized.novelty, memorized.redaction_status) == (1.0, "none")
+
+    def test_the_version_counts_changes_of_the_content(self, memory: wmem.AgentMemory, call: Call) -> None:
+        items = memory.semantic.items
+        first = call(items.add, "the sky is blue")
+        tagged = call(items.update, first.id, tags=["weather"])
+        assert (tagged.version, tagged.checksum) == (1, first.checksum)
+        changed = call(items.update, first.id, content="the sky is grey")
+        assert (changed.version, changed.checksum != first.checksum) == (2, True)
+        assert call(items.get, first.id) == changed
+
+    @pytest.mark.parametrize("name", ["checksum", "novelty", "version", "redaction_status"])
+    def test_no_caller_sets_the_systems_fields(self, memory: wmem.AgentMemory, call: Call, name: str) -> None:
+        bad: Any = {name: "partial" if name == "redaction_status" else 1}
+        held = call(memory.semantic.items.add, "held")
+        turn = memory.turn("s")
+        for attempt in (
+            lambda: call(memory.semantic.items.add, "x", **bad),
+            lambda: call(memory.semantic.items.update, held.id, **bad),
+            lambda: call(memory.memorize, {"content": "x", **bad}),
+            lambda: call(turn.memorize, {"content": "x", **bad}),
+            lambda: call(memory.scope("s").queue.memorize, "x", **bad),
+            lambda: ItemDraft("x", fields=bad),
+        ):
+            with pytest.raises(InvalidInputError, match=name):
+                attempt()
+        assert call(memory.semantic.items.get, held.id) == held
+
+    def test_an_import_brings_the_systems_fields_and_refuses_what_they_deny(
+        self, open_memory: MemoryOpener, call: Call
+    ) -> None:
+        memory, other = open_memory(), open_memory("agent-2")
+        first = call(memory.semantic.items.add, "the sky is blue")
+        changed = call(memory.semantic.items.update, first.id, content="the sky is grey")
+        document = call(memory.semantic.export)
+        call(other.semantic.import_, document)
+        [brought] = call(other.semantic.items.all)
+        assert (brought.checksum, brought.version) == (changed.checksum, 2)
+        document["memories"][0]["content"] = "the sky is green"
+        with pytest.raises(InvalidInputError, match="not what was stored"):
+            call(open_memory("agent-3").semantic.import_, document)
+        redacted = call(memory.semantic.export, redacted=True)
+        call(open_memory("agent-4").semantic.import_, redacted)
+
+    def test_what_was_changed_from_outside_is_told_and_nothing_else_is_lost(
+        self, memory: wmem.AgentMemory, call: Call
+    ) -> None:
+        items = memory.semantic.items
+        sound = call(items.add, "The harbour opens at seven", type="fact")
+        damaged = call(items.add, "The harbour closes at nine", type="fact")
+        call(items.all)
+        handle: Any = memory.semantic._handle
+        state = handle.engine.replica(handle.path).state
+        row = state.rows[damaged.id]
+        state.rows[damaged.id] = row._replace(content=b'"The harbour closes at ten"')
+        with pytest.raises(wmem.CorruptionError, match=damaged.id):
+            call(items.get, damaged.id)
+        with pytest.raises(wmem.CorruptionError, match=damaged.id):
+            call(items.fetch, damaged.id)
+        assert [each.id for each in call(items.all)] == [sound.id]
+        assert [each.id for each in call(items.search, "harbour")] == [sound.id]
+        assert [each.item.id for each in call(memory.types["semantic"].remember, "harbour")] == [sound.id]
+        context = call(memory.scope("s").pack, "When does the harbour open, when does it close?", budget=500)
+        assert "opens at seven" in context.note
+        assert "closes" not in context.note
+        assert any(damaged.id in warning for warning in context.warnings)
+        assert call(items.remove, damaged.id)

@@ -28,7 +28,6 @@ class ItemsSuite(FacetSuite):
             type="fact",
             kind="preference",
             confidence="high",
-            novelty=0.4,
             source="user",
             participants=["ada"],
             task_id="t1",
@@ -46,7 +45,7 @@ class ItemsSuite(FacetSuite):
             ("style",),
             {"from": {"page": 3}},
         )
-        assert (found.type, found.kind, found.confidence, found.novelty) == ("fact", "preference", 0.75, 0.4)
+        assert (found.type, found.kind, found.confidence) == ("fact", "preference", 0.75)
         assert (found.source, found.participants, found.task_id) == ("user", ("ada",), "t1")
         assert (found.thread_id, found.turn_id, found.retention) == ("th", "tu", "episodic")
         assert (found.relations[0].type, found.relations[0].target_id) == ("supports", "x")

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from wmem.describe import describe, describe_field
 from wmem.errors import CorruptionError, InvalidInputError
 from wmem.model.checks import check_whole_number
+from wmem.model.checksum import check_intact
 from wmem.model.message import Message
 from wmem.model.origin import Origin
 from wmem.model.removal import Removal
@@ -42,6 +43,8 @@ class MemoryItem(BaseModel):
     when it was read. `content` is text; for an entry the JSON of its value,
     which `value` revives. `origins` says how a copy came here, by promotion or merge,
     `removal` by which job of maintenance it was softly deleted, even if it was brought back since.
+    An item of long-term memory has a `checksum` of its content, a `version`, which counts the changes of that, and a
+    `redaction_status`; what passed a gate has a `novelty`. These are the system's, no caller's.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
@@ -120,7 +123,6 @@ class ItemFields(TypedDict, total=False):
     importance: float | None
     pinned: bool
     confidence: float | str | None
-    novelty: float | None
     tags: Iterable[str]
     metadata: Mapping[str, Any]
     source: Source | None
@@ -197,7 +199,7 @@ def encode_fields(
 
 def _check_numbers(fields: Mapping[str, Any]) -> None:
     """Refuse what pydantic would accept: booleans, non-finite times, steps that are not exact whole numbers."""
-    for name in ("importance", "confidence", "novelty"):
+    for name in ("importance", "confidence"):
         if isinstance(fields.get(name), bool):
             raise InvalidInputError(f"{name}: expected a number from 0 to 1, got {describe(fields[name])}")
     for name in ("step_index", "chunk_index"):
@@ -248,7 +250,7 @@ def to_item(
     """
     fields = {name: getattr(row, name) for name in _ROW_FIELDS}
     if row.rest is not None:
-        fields |= load_json(row.rest)
+        fields |= load_json(check_intact(row).rest or b"{}")
     fields["importance"] = importance
     fields["access_count"] += unwritten_fetches
     if last_fetched_at is not None:

@@ -264,14 +264,14 @@ class _Said(NamedTuple):
         return cls(gist(text), Saying.of(text).key)
 
 
-def _find_repeated(row: Row, said: Mapping[str, _Said]) -> str | None:
+def _find_repeated(row: Row, others: Mapping[str, _Said]) -> str | None:
     """The id of the item that says all that an item says; None for none, and for messages and entries."""
     if row.role is not None or row.key is not None:
         return None
     text = load_json(row.content)
-    if may_stand_in(text, [each.gist for each in said.values()]):
+    if may_stand_in(text, [each.gist for each in others.values()]):
         own = _Said.of(row)
-        repeats = (id for id, other in said.items() if own.key == other.key or adds_nothing(own.gist, other.gist))
+        repeats = (id for id, other in others.items() if own.key == other.key or adds_nothing(own.gist, other.gist))
         return next(repeats, None)
     return None
 

@@ -13,6 +13,7 @@ from wmem.errors import CapacityError, CorruptionError, InvalidInputError, Seria
 from wmem.flow import Flow
 from wmem.model.change import Change, ItemPut, StepAdvanced
 from wmem.model.checks import check_flag, check_id, check_key, check_tags, check_whole_number
+from wmem.model.checksum import check_intact
 from wmem.model.history import Path
 from wmem.model.instants import to_epoch
 from wmem.model.item import MemoryItem, to_message
@@ -197,7 +198,7 @@ def _parse_row(handle: Handle, facet: str, record: Any, now: float) -> Row:
         check_whole_number(item.step_index, "step_index")
     check_whole_number(item.access_count, "access_count")
     columns |= {"id": check_id(item.id), "tags": check_tags(item.tags)}
-    return Row(
+    row = Row(
         importance=item.importance if "importance" in fields else None,
         rest=_dump_rest(item),
         **(
@@ -207,6 +208,7 @@ def _parse_row(handle: Handle, facet: str, record: Any, now: float) -> Row:
         ),
         **columns,
     )
+    return check_intact(row) if item.key is None else row
 
 
 def _dump_rest(item: MemoryItem) -> bytes | None:

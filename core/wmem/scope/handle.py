@@ -27,8 +27,9 @@ from wmem.journal.port import Journal
 from wmem.log import find_logger
 from wmem.model.change import Change, ItemPut, PolicyChanged, ScopeDisposed, ScopeOpened, StepAdvanced
 from wmem.model.checks import check_flag, check_new_names
+from wmem.model.checksum import seal
 from wmem.model.features import Features
-from wmem.model.gate import Gates
+from wmem.model.gate import NO_COUNTS, Gates
 from wmem.model.history import RESERVED_PREFIX, Incarnation, Path, is_cache, is_reserved, is_trace, to_scope_id
 from wmem.model.row import Row
 from wmem.observe.metrics import Metrics
@@ -135,6 +136,7 @@ class Handle:
         self.incarnation: Incarnation | None = None
         self.redaction = settings.redaction if redacts_at(settings.redaction, path) else None
         """Of what is written here; None for what is stored verbatim."""
+        self._seals = path[-1] in (SEMANTIC, EPISODIC)  # whether its items have checksums
         self._requested_policy = policy
         self._stored_policy: tuple[str, Policy] | None = None  # the scope's policy: its stored JSON, and parsed
         self._named_long_term: tuple[Path, ...] = ()
@@ -461,7 +463,7 @@ class Handle:
         return redaction
 
     def redact(self, row: Row, *, whole: bool = False) -> Row:
-        """A row as it is stored here: what is decided, counted and returned is of what is stored.
+        """A row as it is stored here, redacted and sealed: what is decided, counted and returned is of what is stored.
 
         Args:
             whole: Refuse a row of which a text would be held back, because a recognizer failed.
@@ -469,25 +471,31 @@ class Handle:
         Raises:
             InvalidInputError: A recognizer failed, and `whole`.
         """
-        if self.redaction is None or row in self.settings.clean_rows:
+        if self.redaction is None and not self._seals:
             return row
-        made, counts = redact_row(self.redaction, row, self.settings.counter())
-        if whole and WITHHELD in counts:
-            raise InvalidInputError("a recognizer of the redaction failed: nothing was stored, and what there is stays")
+        if row in self.settings.clean_rows:
+            return row
+        made, counts = row, NO_COUNTS
+        if self.redaction is not None:
+            made, counts = redact_row(self.redaction, row, self.settings.counter())
+            if whole and WITHHELD in counts:
+                msg = "a recognizer of the redaction failed: nothing was stored, and what there is stays"
+                raise InvalidInputError(msg)
+        if self._seals and row.key is None and row.role is None:
+            made = seal(made)
         self.settings.clean_rows.add(made, counts)
         return made
 
     def _redact_changes(self, changes: Sequence[Change]) -> Sequence[Change]:
         """The changes with redacted rows, whoever made them: nothing is stored here that did not pass."""
-        if self.redaction is None:
+        if self.redaction is None and not self._seals:
             return changes
         return [ItemPut(self.redact(each.row)) if isinstance(each, ItemPut) else each for each in changes]
 
     def post(self, changes: Sequence[Change], now: float) -> Flow[None]:
         """Append changes that do not depend on the state; with a key it may have to wait for other writers."""
         self.check_usable()
-        if self.redaction is not None:
-            changes = self._redact_changes(changes)
+        changes = self._redact_changes(changes)
         if self.incarnation is None:
             yield from self.replica()
         if self._is_leased:

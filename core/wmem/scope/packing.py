@@ -12,6 +12,7 @@ from wmem.engine.replica import Replica
 from wmem.errors import InvalidInputError
 from wmem.flow import Flow
 from wmem.model.alternation import SYSTEM_ROLES
+from wmem.model.checksum import is_intact
 from wmem.model.context import Context
 from wmem.model.features import check_compaction
 from wmem.model.history import Path, to_scope_id
@@ -131,9 +132,9 @@ def pack_scope(
     factory = _CandidateFactory(counter, previous, live.overrides, fitter)
     stored = factory.to_stored  # of items, and of what the parents hold
     candidate = factory if live.overrides or fitter is not None else stored
-    pinned = list(map(candidate, always))
-    pinned += live.always_included({row.id for row in (*leading, *always)})
-    pinned += [_in_scope(nearer, path, row, stored(row)) for path, row in _list_pinned_items(replicas, now)]
+    damaged: list[str] = []
+    pinned = [*map(candidate, always), *live.always_included({row.id for row in (*leading, *always)})]
+    pinned += [_in_scope(nearer, path, row, stored(row)) for path, row in _list_pinned_items(replicas, now, damaged)]
     asks = assembly.has_conversation and handle.policy.standing_requests
     standing = live.list_standing(own, candidate) if asks else []
     scores: dict[str, float] = {}
@@ -148,7 +149,8 @@ def pack_scope(
             Query(query, now, weighing, limit, dense, zone=days_in, for_note=True), ranked
         )
         hits, scores = _search(searched, wanted, favor=bool(standing), items_alone=not recalls_messages(options.tail))
-        found = tuple(_limit_to_budget(live.filter_hits(assembly.select(hits), own.path), options.budget))
+        hits = _leave_out_damaged(assembly.select(hits), damaged)
+        found = tuple(_limit_to_budget(live.filter_hits(hits, own.path), options.budget))
     unlike = {} if fitter is None else fitter.changed
     recalled = _list_recalled(found, own, nearer, candidate, stored)
     assembly.note_candidates(zip(recalled, found, strict=True))
@@ -179,7 +181,7 @@ def pack_scope(
             if query and query.strip()
             else None,
             changed_blocks=unlike,
-            warnings=(*warnings, *assembly.warnings, *_warn_of_damage(replicas)),
+            warnings=(*warnings, *assembly.warnings, *_warn_of_damage(replicas, damaged)),
             scope=handle.id,
             seal=partial(
                 seal_prompt,
@@ -231,9 +233,19 @@ def _list_summaries(own: Replica[Any], to_candidate: Callable[[Row], Candidate],
     return [StoredSummary(to_candidate(each.row), frozenset(each.covered)) for each in current]
 
 
-def _warn_of_damage(replicas: Iterable[Replica[Any]]) -> list[str]:
+def _leave_out_damaged(hits: Iterable[Hit], damaged: list[str]) -> Iterator[Hit]:
+    """The hits whose content is what was stored; the ids of others are added to `damaged`."""
+    for hit in hits:
+        if is_intact(hit.row):
+            yield hit
+        else:
+            damaged.append(hit.row.id)
+
+
+def _warn_of_damage(replicas: Iterable[Replica[Any]], damaged: Sequence[str]) -> list[str]:
     damage = [each for replica in replicas for each in replica.damage]
-    return [f"{len(damage)} damaged records of {damage[0].path!r} were left out"] if damage else []
+    told = [f"{len(damage)} damaged records of {damage[0].path!r} were left out"] if damage else []
+    return [*told, f"{len(damaged)} damaged items were left out: {', '.join(damaged)}"] if damaged else told
 
 
 def _list_always_included(leading: Sequence[Row], state: State) -> list[Row]:
@@ -302,10 +314,11 @@ def _favor(hit: Hit) -> Hit:
     )
 
 
-def _list_pinned_items(replicas: Sequence[Replica[Any]], now: float) -> list[tuple[Path, Row]]:
+def _list_pinned_items(replicas: Sequence[Replica[Any]], now: float, damaged: list[str]) -> list[tuple[Path, Row]]:
     """The pinned items with their scopes; what was merged into a parent is there once.
 
     What was pinned in a session and then promoted is in the prompts of other sessions where it matters, not in all.
+    The ids of those that are damaged are added to `damaged`.
     """
     found: list[tuple[Path, Row]] = []
     for replica in replicas:
@@ -320,7 +333,8 @@ def _list_pinned_items(replicas: Sequence[Replica[Any]], now: float) -> list[tup
                 and row.content not in nearer
                 and parse_promoted_id(row.id) is None
             ]
-    return found
+    damaged += [row.id for _, row in found if not is_intact(row)]
+    return [each for each in found if is_intact(each[1])]
 
 
 _Nearer: TypeAlias = Mapping[Path, tuple[str, Sequence[Mapping[str, Row]]]]

@@ -10,6 +10,7 @@ from wmem.engine.replica import Replica
 from wmem.errors import InvalidInputError
 from wmem.flow import Flow
 from wmem.model.checks import check_flag, check_limit
+from wmem.model.checksum import is_intact
 from wmem.model.results import RecallHit, RecallKind
 from wmem.model.row import Row
 from wmem.model.zones import to_zone
@@ -76,7 +77,7 @@ def find_hits(
     candidates = max(limit, CANDIDATE_LIMIT) if few else sum(len(replica.state.rows) for replica in replicas)
     accepts, zone = partial(_is_wanted, wanted, now), to_zone(handle.policy.zone)
     asked = Query(query, now, profile, candidates, vector, accepts, zone, for_note)
-    return replicas, islice(search(replicas, asked), limit)
+    return replicas, islice((hit for hit in search(replicas, asked) if is_intact(hit.row)), limit)
 
 
 def _is_wanted(kinds: Collection[RecallKind], now: float, row: Row) -> bool:

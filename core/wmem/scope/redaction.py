@@ -10,6 +10,7 @@ from hashlib import blake2b
 from typing import Any, TypeAlias
 
 from wmem.model._reasoning import is_signed
+from wmem.model.checksum import reseal
 from wmem.model.history import Path, is_cache, is_trace
 from wmem.model.item import to_message
 from wmem.model.message import Message
@@ -155,6 +156,8 @@ def redact_row(redaction: Redaction, row: Row, counter: TokenCounter | None = No
             )
     made, told = _redact_fields(redaction, made)
     total = _sum_counts(counts, told)
+    if made.content != row.content and made.rest is not None:
+        made = reseal(made, row.content)
     return _with_status(made), total
 
 

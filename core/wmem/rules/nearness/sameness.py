@@ -9,9 +9,11 @@ tense, who does what to whom. So texts that contradict each other never say the 
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import NamedTuple, Self
 
 from wmem.analysis.query_intent import mentions_time
+from wmem.analysis.stopwords import STOP_WORDS
 from wmem.rules.nearness.gist import MAX_GIST_CHARS, NEGATIONS, gist, is_courtesy, is_unspaced, list_own_words
 
 _MOST_NEAR = 0.99
@@ -108,7 +110,8 @@ def says_the_same(text: str, other: str) -> bool:
 def nearness(text: str, other: str) -> float:
     """How near two texts are, 0 to 1; the same from either side.
 
-    It is 1 if they say the same, else the share of their words that both have, below 1. It is 0.5 at most where each
+    It is 1 if they say the same, else the share of their words that both have, without those that are in any text, and
+    below 1. It is 0.5 at most where each
     has words that the other has not, or one has a number, a name, a negation or a time more, or their order differs.
     """
     return compare(Saying.of(text), Saying.of(other))
@@ -118,11 +121,8 @@ def compare(own: Saying, other: Saying) -> float:
     """See `nearness`."""
     if own.key == other.key:
         return 1.0
-    both = (own.words & other.words).total()
-    if not both:
-        return 0.0
+    share = min(_share(own.words, other.words), _MOST_NEAR)
     mine, theirs = own.words - other.words, other.words - own.words
-    share = min(2 * both / (own.words.total() + other.words.total()), _MOST_NEAR)
     if share <= _MOST_CONFLICTING:
         return share
     more, names = (mine, own.names) if mine else (theirs, other.names)
@@ -130,6 +130,25 @@ def compare(own: Saying, other: Saying) -> float:
     if (mine and theirs) or not more or any(word in names or _is_telling(word) for word in more):
         return _MOST_CONFLICTING
     return share
+
+
+def _share(own: Counter[str], others: Counter[str]) -> float:
+    """The share of words that two texts have in common, without those that are in any text."""
+    stop = _stop_words()
+    both = common = 0
+    for word, count in own.items():
+        if word not in stop:
+            both += count
+            common += min(count, others.get(word, 0))
+    both += sum(count for word, count in others.items() if word not in stop)
+    if not both:
+        both, common = own.total() + others.total(), (own & others).total()
+    return 2 * common / both
+
+
+@cache
+def _stop_words() -> frozenset[str]:
+    return frozenset[str]().union(*STOP_WORDS.values()) - NEGATIONS - _LIMITING
 
 
 def find_nearest(text: str, others: Iterable[str]) -> tuple[float, int]:

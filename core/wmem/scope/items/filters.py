@@ -7,6 +7,7 @@ from typing import Any
 from wmem.describe import describe
 from wmem.errors import InvalidInputError
 from wmem.model.checks import check_flag
+from wmem.model.checksum import is_intact
 from wmem.model.item import Priority
 from wmem.model.row import Row
 from wmem.model.values import load_json
@@ -16,7 +17,7 @@ from wmem.rules.json_equality import json_equal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemFilter:
-    """What an item must have to be listed; softly deleted ones never are.
+    """What an item must have to be listed; softly deleted ones never are, nor what is damaged.
 
     Attributes:
         tags: At least one of these must match; none accepts all.
@@ -64,6 +65,8 @@ class ItemFilter:
             if may_answer is not None and not may_answer(row):
                 continue
             if (row.promoted_to is not None and not promoted) or (priority is not None and row.priority != priority):
+                continue
+            if row.rest is not None and not is_intact(row):
                 continue
             if not (tags and tags.isdisjoint(row.tags)) and (plain or self._accepts(load_json(row.rest or b"{}"))):
                 yield row

@@ -1,10 +1,12 @@
 """Pure reads of items over a state: get, list, count, expired, promoted, pending."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
 from wmem.describe import describe_name
 from wmem.errors import NotFoundError
+from wmem.log import find_logger
+from wmem.model.checksum import is_intact
 from wmem.model.item import MemoryItem, to_item
 from wmem.model.removal import is_tombstone
 from wmem.model.row import Row
@@ -14,6 +16,7 @@ from wmem.rules.promotion import promotion_rule
 from wmem.scope.handle import Read
 from wmem.state import State
 
+_log = find_logger("wmem.scope")
 LOST_PLACE = "it is not here, or it was removed too long ago; go on from another one of that page"
 
 
@@ -33,6 +36,15 @@ def is_listed(row: Row, now: float, *, include_expired: bool, include_promoted: 
 def is_forgotten(row: Row, now: float) -> bool:
     """Whether an item was softly deleted and can be restored."""
     return row.deleted_at is not None and not row.expired(now) and not is_tombstone(row)
+
+
+def leave_out_damaged(rows: Iterable[Row]) -> Iterator[Row]:
+    """The rows whose content is what was stored; others are logged, and raise `CorruptionError` if they are got."""
+    for row in rows:
+        if is_intact(row):
+            yield row
+        else:
+            _log.warning("item %s is left out: its content is not what was stored", row.id)
 
 
 def list_items(
@@ -56,7 +68,7 @@ def list_items(
             for row in rows
             if is_listed(row, now, include_expired=include_expired, include_promoted=include_promoted)
         )
-        return [to_current_item(state, row, now) for row in islice(listed, limit)]
+        return [to_current_item(state, row, now) for row in islice(leave_out_damaged(listed), limit)]
 
     return read
 
@@ -74,7 +86,7 @@ def list_recent(limit: int) -> Read[list[MemoryItem]]:
     def read(states: Sequence[State], now: float) -> list[MemoryItem]:
         rows = map(states[0].rows.__getitem__, reversed(states[0].items))
         listed = (row for row in rows if is_listed(row, now, include_expired=False, include_promoted=False))
-        return [to_current_item(states[0], row, now) for row in islice(listed, limit)]
+        return [to_current_item(states[0], row, now) for row in islice(leave_out_damaged(listed), limit)]
 
     return read
 
@@ -99,19 +111,19 @@ def count_items(states: Sequence[State], now: float) -> int:
 
 def list_expired(states: Sequence[State], now: float) -> list[MemoryItem]:
     """The expired items that cleanup has not removed yet."""
-    rows = map(states[0].rows.__getitem__, states[0].items)
+    rows = leave_out_damaged(map(states[0].rows.__getitem__, states[0].items))
     return [to_current_item(states[0], row, now) for row in rows if row.expired(now) and row.deleted_at is None]
 
 
 def list_forgotten(states: Sequence[State], now: float) -> list[MemoryItem]:
     """The softly deleted items that can be restored."""
-    rows = map(states[0].rows.__getitem__, states[0].items)
+    rows = leave_out_damaged(map(states[0].rows.__getitem__, states[0].items))
     return [to_current_item(states[0], row, now) for row in rows if is_forgotten(row, now)]
 
 
 def list_promoted(states: Sequence[State], now: float) -> list[MemoryItem]:
     """The visible items that were copied to long-term memory."""
-    visible = states[0].visible(states[0].items, now)
+    visible = leave_out_damaged(states[0].visible(states[0].items, now))
     return [to_current_item(states[0], row, now) for row in visible if row.promoted_to is not None]
 
 
@@ -121,7 +133,7 @@ def list_pending(policy: Callable[[], Policy]) -> Read[list[MemoryItem]]:
     def read(states: Sequence[State], now: float) -> list[MemoryItem]:
         state, numbers = states[0], policy()
         found = []
-        for row in state.visible(state.items, now):
+        for row in leave_out_damaged(state.visible(state.items, now)):
             unwritten, _ = state.unwritten_touches.get(row.id, (0, 0.0))
             if promotion_rule(row, unwritten, now, numbers) is not None:
                 found.append(to_current_item(state, row, now))
