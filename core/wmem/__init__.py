@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         SearchResults,
         Summary,
     )
+    from wmem.model.snapshot import Snapshot
     from wmem.model.standing import StandingRequest
     from wmem.model.trace import TurnTrace
     from wmem.model.turn import (
@@ -162,6 +163,7 @@ __all__ = [
     "SemanticSettings",
     "SerializationError",
     "SessionSummary",
+    "Snapshot",
     "Span",
     "StandingRequest",
     "StoreError",
@@ -227,6 +229,7 @@ _HOMES = {
         "Summary",
     ),
     "wmem.model.recall_profile": ("RecallProfile",),
+    "wmem.model.snapshot": ("Snapshot",),
     "wmem.model.standing": ("StandingRequest",),
     "wmem.model.trace": ("TurnTrace",),
     "wmem.model.turn": (

@@ -6,7 +6,6 @@ erasure, and `wmem.observe.ScopeDisposed` the event for those who follow entries
 
 from wmem.engine.events import Listener
 from wmem.model.change import (
-    Change,
     Cleared,
     Decided,
     DecisionKind,
@@ -30,6 +29,7 @@ from wmem.model.change import (
     TurnEnded,
     TurnTraced,
 )
+from wmem.model.change import VisibleChange as Change
 from wmem.model.row import Row
 
 __all__ = [

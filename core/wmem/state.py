@@ -11,14 +11,18 @@ from copy import copy
 from dataclasses import dataclass
 from itertools import takewhile
 from operator import itemgetter
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from wmem.model.change import (
     Change,
+    Checkpoint,
     Cleared,
+    ClearIntended,
     Decided,
+    Decision,
     DecisionKind,
     Erased,
+    IntentReached,
     ItemEvicted,
     ItemExpired,
     ItemPromoted,
@@ -27,21 +31,27 @@ from wmem.model.change import (
     ItemTouched,
     MessagesRestored,
     MessagesWithdrawn,
+    Places,
     PolicyChanged,
+    RestoreIntended,
+    RestorePrepared,
     RowPlace,
     ScopeDisposed,
     ScopeMerged,
     ScopeOpened,
+    ScopeReplaced,
     StepAdvanced,
     TurnEnded,
     TurnTraced,
 )
-from wmem.model.history import Cursor, Path
 from wmem.model.ids import parse_promoted_id
 from wmem.model.origin import names_merged
 from wmem.model.row import Row
 from wmem.model.values import load_json
 from wmem.order import Orders
+
+if TYPE_CHECKING:
+    from wmem.model.history import Cursor, Path
 
 APPLIED_MAX = 256  # record ids a fold remembers, to apply a repeated record only once
 DECISIONS_MAX = 1_000
@@ -50,59 +60,6 @@ TURNS_MAX = 256  # ended turns that a scope remembers, so that none is a second 
 GONE_MAX = 1_000  # removed rows of which a scope remembers place and id
 _TRACE_BYTES = 40  # that a turn takes beside its events
 _SYSTEM_ROLES = ("system", "developer")
-
-
-class Decision(NamedTuple):
-    """Why an item was evicted, expired, promoted or consolidated: rule and numbers, never content.
-
-    Attributes:
-        into: The id of the item that it went into, as a merge or a summary; empty for none.
-    """
-
-    id: str
-    rule: str
-    tokens: int
-    at: float
-    parts: Mapping[str, float]
-    kind: DecisionKind = "evicted"
-    into: str = ""
-
-
-class Checkpoint(NamedTuple):
-    """A stored state, which replaces the records before it in a journal."""
-
-    rows: tuple[Row, ...]
-    policy: str | None
-    disposed: bool
-    applied: tuple[int, ...]
-    merged: tuple[tuple[tuple[Path, bool, bool], Cursor], ...]
-    decisions: tuple[Decision, ...]
-    erased: tuple[str, ...]
-    step: int = 0
-    renewed_at: float = 0.0
-    unfinished: tuple[Erased, ...] = ()
-    turns: tuple[str, ...] = ()
-    places: "Places | None" = None
-    traces: tuple[TurnTraced, ...] = ()
-
-
-class Places(NamedTuple):
-    """The places of the rows of a checkpoint, as far as they are not those that counting gives.
-
-    Attributes:
-        messages: Where a message's place is not the one after that of the message before: its number among the
-            messages of the checkpoint, from 0, and its place.
-        items: The same of items.
-        latest: The latest places of a message and an item.
-        gone: Places of removed rows, and their ids; see `State.gone`.
-        erased: Places of what was erased, in the order of `Checkpoint.erased`.
-    """
-
-    messages: tuple[tuple[int, int], ...]
-    items: tuple[tuple[int, int], ...]
-    latest: tuple[int, int]
-    gone: tuple[tuple[int, str], ...]
-    erased: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +134,12 @@ class State:
         """How many turns its agent has taken."""
         self.turns: dict[str, None] = {}
         """The ids of the turns that ended last, oldest first."""
+        self.identity = 0
+        """Of a scope that was restored, the chain of its first incarnation; 0 for that of its journal."""
+        self.replaces: tuple[int, ...] = ()
+        """The incarnations in whose place it was restored, the last ones."""
+        self.intent = 0
+        """What was last done to all scopes of the agent and is done to this one."""
         self.renewed_at = 0.0
         """When a scope with a lease, or one below such a scope, was last written; when any other was opened."""
         self.bytes = 0
@@ -575,6 +538,19 @@ class State:
             self.trace_bytes -= _trace_bytes(traces.pop(0))
         self.bytes += self.trace_bytes - before
 
+    def _replace(self, change: ScopeReplaced) -> None:
+        own = ("applied", "applied_order", "feeds", "reorderings")  # of the journal, and of followers
+        for name, value in vars(State.from_checkpoint(change.content)).items():
+            if name not in own:
+                setattr(self, name, value)
+        self.reorderings += 1
+
+    def _reach(self, change: IntentReached) -> None:
+        self.intent = change.intent
+
+    def _ignore(self, _: RestoreIntended | ClearIntended | RestorePrepared) -> None:
+        """What is intended changes no scope but those that it is about."""
+
     _FOLDS: ClassVar[Mapping[type, Callable[["State", Any], Row | None]]] = {
         ItemPut: _put,
         ItemRemoved: _remove,
@@ -594,6 +570,11 @@ class State:
         StepAdvanced: _advance,
         TurnEnded: _end_turn,
         TurnTraced: _trace,
+        ScopeReplaced: _replace,
+        IntentReached: _reach,
+        RestoreIntended: _ignore,
+        ClearIntended: _ignore,
+        RestorePrepared: _ignore,
     }
 
     # -- checkpoints
@@ -614,6 +595,9 @@ class State:
             turns=tuple(self.turns),
             places=self._list_places(),
             traces=tuple(self.traces),
+            identity=self.identity,
+            replaces=self.replaces,
+            intent=self.intent,
         )
 
     def _list_places(self) -> Places | None:
@@ -659,6 +643,7 @@ class State:
             state.bytes += state.trace_bytes
             state.step, state.renewed_at = checkpoint.step, checkpoint.renewed_at
             state.turns = dict.fromkeys(checkpoint.turns)
+            state.identity, state.replaces, state.intent = checkpoint.identity, checkpoint.replaces, checkpoint.intent
             state.unfinished = {id: each.others for each in checkpoint.unfinished for id in each.ids if each.others}
         return state
 

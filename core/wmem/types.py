@@ -25,6 +25,7 @@ from wmem.agent.types.registry import AnyMemoryType
 from wmem.agent.types.settings import TypeSettings
 from wmem.agent.types.turn_pointers import ConversationTurn
 from wmem.engine.records import Damage
+from wmem.model.change import Decision
 from wmem.model.context import Explanation, ProviderProfile
 from wmem.model.episodes import Episode, Link, Transcript
 from wmem.model.history import Cursor, Incarnation, Path
@@ -35,6 +36,7 @@ from wmem.model.prompt import DroppedUnits, Roles
 from wmem.model.recall_profile import Scoring
 from wmem.model.removal import Removal
 from wmem.model.results import BelowFloor, Fate, MergeCount, Placed, RecallHit, RecallKind, Shortfall, UnitReport
+from wmem.model.snapshot import ClearedMemory, Restored
 from wmem.model.standing import FindStandingRequests
 from wmem.model.trace import (
     ConsolidationTraced,
@@ -70,7 +72,6 @@ from wmem.scope.queue.face import Queue, QueueReads
 from wmem.scope.queue.flows import ForgetMode, SummarySpan
 from wmem.scope.sources import Missing, Reason
 from wmem.scope.summaries.port import SummarizerFunction
-from wmem.state import Decision
 
 __all__ = [
     "DEFAULT_TTL",
@@ -89,6 +90,7 @@ __all__ = [
     "AsyncWorkingMemory",
     "BelowFloor",
     "BuiltInType",
+    "ClearedMemory",
     "ConsolidationTraced",
     "ContextWindow",
     "ConversationMemory",
@@ -154,6 +156,7 @@ __all__ = [
     "RejectionTraced",
     "Relation",
     "Removal",
+    "Restored",
     "Role",
     "Roles",
     "RouteTraced",

@@ -58,6 +58,7 @@ from tests.suites.scenarios import ScenarioSuite
 from tests.suites.scopes import ScopesSuite
 from tests.suites.searches import SearchSuite
 from tests.suites.skills import SkillsSuite
+from tests.suites.snapshots import SnapshotsSuite
 from tests.suites.standing import StandingSuite
 from tests.suites.summaries import SummariesSuite
 from tests.suites.surrogates import SurrogatesSuite
@@ -255,6 +256,9 @@ class TestGate(Everywhere, GateSuite): ...
 
 
 class TestSkills(Everywhere, SkillsSuite): ...
+
+
+class TestSnapshots(Everywhere, SnapshotsSuite): ...
 
 
 class TestSummaries(Everywhere, SummariesSuite): ...

@@ -18,10 +18,9 @@ from wmem.codec.codec import FORMAT_VERSION, JsonCodec
 from wmem.codec.frame import frame_payload, location_checksum
 from wmem.errors import CorruptionError
 from wmem.log import find_logger
-from wmem.model.change import ItemPut
+from wmem.model.change import Checkpoint, ItemPut
 from wmem.model.history import Cursor
 from wmem.model.row import Row
-from wmem.state import Checkpoint
 
 KEY = bytes(range(130, 162))
 PATH = ("agent", "session")

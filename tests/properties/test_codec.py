@@ -17,10 +17,16 @@ from wmem.errors import CorruptionError, StoreError, WmemError
 from wmem.model.change import (
     CHANGE_TYPES,
     Change,
+    Checkpoint,
     Cleared,
+    ClearedScope,
+    ClearIntended,
     Decided,
+    Decision,
     DecisionKind,
+    EndedScope,
     Erased,
+    IntentReached,
     ItemEvicted,
     ItemExpired,
     ItemPromoted,
@@ -29,11 +35,16 @@ from wmem.model.change import (
     ItemTouched,
     MessagesRestored,
     MessagesWithdrawn,
+    Places,
     PolicyChanged,
+    RestoreIntended,
+    RestorePrepared,
     RowPlace,
+    ScopeContent,
     ScopeDisposed,
     ScopeMerged,
     ScopeOpened,
+    ScopeReplaced,
     StepAdvanced,
     TurnEnded,
     TurnTraced,
@@ -41,7 +52,6 @@ from wmem.model.change import (
 from wmem.model.history import Cursor, Path
 from wmem.model.row import Row
 from wmem.model.standing import StandingRequest
-from wmem.state import Checkpoint, Decision, Places
 
 NOON = 1_764_288_000.0
 PATH: Path = ("agent", "session")
@@ -148,7 +158,40 @@ CHECKPOINTS = st.builds(
     turns=st.lists(TEXT, max_size=2).map(tuple),
     places=optional(ROW_PLACES),
     traces=st.lists(TRACED, max_size=2).map(tuple),
+    identity=WHOLE,
+    replaces=st.lists(WHOLE, max_size=2).map(tuple),
+    intent=WHOLE,
 )
+OF_EACH |= {
+    ScopeReplaced: st.builds(ScopeReplaced, CHECKPOINTS, INSTANT),
+    IntentReached: st.builds(IntentReached, WHOLE, INSTANT),
+    RestoreIntended: st.builds(
+        RestoreIntended,
+        WHOLE,
+        INSTANT,
+        st.lists(st.builds(ScopeContent, PATHS, CHECKPOINTS), max_size=2).map(tuple),
+    ),
+    ClearIntended: st.builds(
+        ClearIntended,
+        WHOLE,
+        INSTANT,
+        st.lists(st.builds(ClearedScope, PATHS, st.lists(TEXT, max_size=2).map(tuple)), max_size=2).map(tuple),
+    ),
+    RestorePrepared: st.builds(
+        RestorePrepared,
+        WHOLE,
+        st.lists(
+            st.builds(
+                EndedScope,
+                PATHS,
+                WHOLE,
+                st.lists(WHOLE, max_size=2).map(tuple),
+                st.lists(TEXT, max_size=2).map(tuple),
+            ),
+            max_size=2,
+        ).map(tuple),
+    ),
+}
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),

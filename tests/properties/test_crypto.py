@@ -21,10 +21,9 @@ from wmem.codec.frame import frame_payload, location_checksum
 from wmem.codec.keyring import KeyRing
 from wmem.codec.link import PLACE_SIZE
 from wmem.errors import CorruptionError, InvalidInputError, MissingExtraError, StoreError, WrongKeyError
-from wmem.model.change import Change, ItemPut, ItemRemoved
+from wmem.model.change import Change, Checkpoint, ItemPut, ItemRemoved
 from wmem.model.history import Cursor, Path
 from wmem.model.row import Row
-from wmem.state import Checkpoint
 
 NOON = 1_764_288_000.0
 PATH: Path = ("agent", "session")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wmem.engine.engine import retention_s
+from wmem.engine.retention import retention_s
 from wmem.engine.write_queue import backoff
 from wmem.errors import InvalidInputError
 from wmem.journal.disk import _record_key, _root_shard_key, _shard_key

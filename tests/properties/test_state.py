@@ -17,9 +17,12 @@ from wmem.engine.store import _registry
 from wmem.model.change import (
     Change,
     Cleared,
+    ClearIntended,
     Decided,
+    Decision,
     DecisionKind,
     Erased,
+    IntentReached,
     ItemEvicted,
     ItemExpired,
     ItemPromoted,
@@ -29,10 +32,13 @@ from wmem.model.change import (
     MessagesRestored,
     MessagesWithdrawn,
     PolicyChanged,
+    RestoreIntended,
+    RestorePrepared,
     RowPlace,
     ScopeDisposed,
     ScopeMerged,
     ScopeOpened,
+    ScopeReplaced,
     StepAdvanced,
     TurnEnded,
     TurnTraced,
@@ -40,7 +46,7 @@ from wmem.model.change import (
 from wmem.model.history import Cursor, Path
 from wmem.model.row import Row
 from wmem.model.standing import StandingRequest
-from wmem.state import APPLIED_MAX, DECISIONS_MAX, MERGED_MAX, Decision, State
+from wmem.state import APPLIED_MAX, DECISIONS_MAX, MERGED_MAX, State
 from wmem.tokens.estimate import EstimateCounter
 
 NOON = 1_764_288_000.0
@@ -223,6 +229,8 @@ class Plain:
                     or (len(self.traces) > 1 and sum(40 + len(each.events) for each in self.traces) > keep_bytes)
                 ):
                     self.traces = self.traces[1:]
+            case ScopeReplaced() | IntentReached() | RestoreIntended() | ClearIntended() | RestorePrepared():
+                pass  # see `suites/snapshots.py`
 
     def put(self, row: Row) -> None:
         for place, held in enumerate(self.rows):

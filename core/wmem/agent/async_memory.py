@@ -21,6 +21,7 @@ from wmem.model.filters import Filters
 from wmem.model.gate import Gate
 from wmem.model.history import Cursor, Path
 from wmem.model.results import Erased
+from wmem.model.snapshot import ClearedMemory, Restored, Snapshot
 from wmem.model.trace import TurnTrace
 from wmem.model.turn import TurnBudget
 from wmem.policy import Policy
@@ -128,6 +129,19 @@ class AsyncAgentMemory(AsyncTurnVerbs, MemoryProperties):
         made = AsyncMaintenance(self.maintain, self._core.maintenance_interval(every_s))
         self._core.stop_callbacks.append(made.cancel)
         return made
+
+    async def snapshot(self, *, key: KeyRing | bytes | str | None = None) -> Snapshot:
+        """See `AgentMemory.snapshot`."""
+        return await arun(self._core.snapshot(key), self._core.ports.aio)
+
+    async def restore(self, snapshot: bytes, *, key: KeyRing | bytes | str | None = None) -> Restored:
+        """See `AgentMemory.restore`."""
+        return await arun(self._core.restore(snapshot, key), self._core.ports.aio)
+
+    async def clear(self, *, working: bool = True, context: bool = True, long_term: bool = False) -> ClearedMemory:
+        """See `AgentMemory.clear`."""
+        flow = self._core.clear(working=working, context=context, long_term=long_term)
+        return await arun(flow, self._core.ports.aio)
 
     async def rotate(self) -> int:
         """See `AgentMemory.rotate`."""

@@ -4,6 +4,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -13,6 +14,7 @@ from wmem.agent.consolidation.jobs import Job, JobContext, JobReport, JobStore, 
 from wmem.agent.disposal import dispose_working_memory, erase_all
 from wmem.agent.key_rotation import rotate
 from wmem.agent.maintenance import MaintenanceReport, is_clock_ahead, maintain
+from wmem.agent.snapshots import clear_memory, restore_snapshot, take_snapshot
 from wmem.agent.turns.core import TurnCore, TurnSettings
 from wmem.agent.types.idle_sessions import IdleSessions
 from wmem.agent.types.registry import AnyMemoryType, BoundTypes, TypeRegistry
@@ -22,23 +24,25 @@ from wmem.codec.keyring import KeyRing
 from wmem.describe import describe, describe_failure
 from wmem.engine.events import Listener
 from wmem.engine.records import Damage, decode_records, decode_snapshot, follow_records
+from wmem.engine.replacement import finish_pending
 from wmem.engine.store import Store, is_blocking, open_store
 from wmem.engine.writing import flush_touches
-from wmem.errors import InvalidInputError, MissingExtraError, StoreError, WmemError
+from wmem.errors import CorruptionError, InvalidInputError, MissingExtraError, StoreError, WmemError
 from wmem.flow import Flow, ask
 from wmem.fork import new_renewed_lock
 from wmem.journal.port import Backup, Journal, Roots, Sweep
 from wmem.journal.redis_url import HIDDEN
 from wmem.log import find_logger
-from wmem.model.change import Event, Resynced
+from wmem.model.change import Change, Event, IntentChange, Resynced, ScopeReplaced
 from wmem.model.checks import check_count, check_flag, check_path, check_seconds
 from wmem.model.context import Context
 from wmem.model.features import Features, check_long_term
 from wmem.model.filters import NO_FILTERS, Filters
 from wmem.model.gate import Gate, Gates
-from wmem.model.history import ORIGIN, Cursor, Path, is_cache, is_index, is_reserved
+from wmem.model.history import ORIGIN, Cursor, Path, is_cache, is_index, is_pending, is_reserved
 from wmem.model.results import Erased
 from wmem.model.sendable import to_sendable
+from wmem.model.snapshot import ClearedMemory, Restored, Snapshot
 from wmem.model.trace import TurnTrace
 from wmem.observe.metrics import find_metrics
 from wmem.policy import Policy
@@ -102,10 +106,14 @@ class AgentCore:
         settings: Settings,
         needs: tuple[str, ...] = (),
         turns: "TurnOptions | None" = None,
+        *,
+        keys: KeyRing | None = None,
     ) -> None:
         self.store = store
         self.agent_id = agent_id
         self.settings = settings
+        self.keys = keys
+        """What encrypts its snapshots; its store's codec has the same."""
         self.turn_options = TurnOptions(TypeRegistry()) if turns is None else turns
         self.needs = needs
         """With what it was opened that its URL does not show: a password, and options by name."""
@@ -128,7 +136,7 @@ class AgentCore:
         if self.released or (store := self.store.reopen()) is None:
             return None
         settings = replace(self.settings, open_state=OpenState(self.agent_id), latest_context=LatestContext())
-        return AgentCore(store, self.agent_id, settings, self.needs, self.turn_options)
+        return AgentCore(store, self.agent_id, settings, self.needs, self.turn_options, keys=self.keys)
 
     @property
     def types(self) -> TypeRegistry:
@@ -183,11 +191,15 @@ class AgentCore:
 
     def dispose_working_memory(self) -> Flow[None]:
         """See `AgentMemory.close`."""
-        return dispose_working_memory(self.handle((), None))
+        yield from finish_pending(self.store.engine, self.agent_id)
+        yield from dispose_working_memory(self.handle((), None))
 
     def erase_all(self) -> Flow[Erased]:
         """See `AgentMemory.erase_all`."""
-        return erase_all(self.handle((), None))
+        root = self.handle((), None)
+        with suppress(CorruptionError):  # what is pending and cannot be read goes with all else
+            yield from finish_pending(self.store.engine, self.agent_id)
+        return (yield from erase_all(root))
 
     def subscribe(self, listener: Listener, *, reserved: bool) -> Callable[[], None]:
         self.settings.open_state.check_open()
@@ -209,12 +221,13 @@ class AgentCore:
     def changes(self, after: Mapping[Path, Cursor] | None, *, reserved: bool) -> Flow[Changes]:
         self.settings.open_state.check_open()
         after = {} if after is None else _check_cursors(after, self.agent_id)
+        yield from finish_pending(self.store.engine, self.agent_id)
         paths = yield from ask(Journal.paths, (self.agent_id,))
         cursors = dict.fromkeys(paths, ORIGIN) | dict(after)
         cursors = {
             path: cursor
             for path, cursor in cursors.items()
-            if not is_cache(path) and (reserved or not is_reserved(path))
+            if not (is_cache(path) or is_pending(path)) and (reserved or not is_reserved(path))
         }
         tails = (yield from ask(Journal.read, cursors)) if cursors else {}
         events: list[Event] = []
@@ -234,7 +247,7 @@ class AgentCore:
                 if isinstance(changes, Damage):
                     damage.append(changes)
                     continue
-                events += [Event(path, tail.head, change) for change in changes if record.id not in seen]
+                events += () if record.id in seen else _list_events(path, tail.head, changes)
                 seen.add(record.id)
         cursors = {path: tail.head for path, tail in tails.items() if tail.head != ORIGIN}
         return Changes(tuple(events), cursors, tuple(damage))
@@ -269,6 +282,15 @@ class AgentCore:
             handle = handle.child(name)
         return handle
 
+    def snapshot(self, key: KeyRing | bytes | str | None) -> Flow[Snapshot]:
+        return take_snapshot(self.handle((), None), self.keys if key is None else _to_ring(key))
+
+    def restore(self, snapshot: bytes, key: KeyRing | bytes | str | None) -> Flow[Restored]:
+        return restore_snapshot(self.handle((), None), snapshot, self.keys if key is None else _to_ring(key))
+
+    def clear(self, *, working: bool, context: bool, long_term: bool) -> Flow[ClearedMemory]:
+        return clear_memory(self.handle((), None), working=working, context=context, long_term=long_term)
+
     def stats(self) -> Flow[MemoryStats]:
         return memory_stats(self.handle((), None))
 
@@ -276,7 +298,8 @@ class AgentCore:
         self.settings.open_state.check_open()
         chosen = choose_jobs(JOBS, jobs)
         engine, root = self.store.engine, self.handle((), None)
-        paths = list((yield from ask(Journal.paths, root.path)))
+        yield from finish_pending(engine, self.agent_id)
+        paths = [path for path in (yield from ask(Journal.paths, root.path)) if not is_pending(path)]
         done = yield from maintain(engine, self.agent_id, paths, self.settings.clock)
         done = done._replace(jobs=(yield from self._run_jobs(chosen, root, paths)))
         store = vector_store_handle(root)
@@ -330,6 +353,7 @@ class AgentCore:
 
     def rotate(self) -> Flow[int]:
         self.settings.open_state.check_open()
+        yield from finish_pending(self.store.engine, self.agent_id)
         return (yield from rotate(self.store.engine, (self.agent_id,), self.settings.clock()))
 
     def close(self) -> Flow[None]:
@@ -367,6 +391,13 @@ class _OpenCores:
 
 
 _open_cores = _OpenCores()
+
+
+def _list_events(path: Path, head: Cursor, changes: Sequence[Change]) -> list[Event]:
+    """What a record's changes are for those who listen."""
+    if changes and isinstance(changes[0], ScopeReplaced):
+        return [Event(path, head, Resynced())]
+    return [Event(path, head, change) for change in changes if not isinstance(change, IntentChange)]
 
 
 def list_open_cores() -> list[AgentCore]:
@@ -470,9 +501,7 @@ def open_core(url: str, agent_id: str, options: OpenOptions, *, is_async: bool =
         summarizer.guard.check_sync()
     turns = _check_turn_options(options, is_async=is_async)
     retentions = Retentions(options.retention)
-    keys = KeyRing(key) if isinstance(key, bytes | str) else key
-    if keys is not None and not isinstance(keys, KeyRing):
-        raise InvalidInputError(f"key must be a wmem.KeyRing, or one key as bytes or text, not {type(key).__name__!r}")
+    keys = None if key is None else _to_ring(key)
     # What never leaves this process is not encrypted.
     codec = None if keys is None or not is_blocking(url) else _encryption_codec(keys)
     store = open_store(url, codec=codec, client=client, create=check_flag(create, "create"))
@@ -511,7 +540,7 @@ def open_core(url: str, agent_id: str, options: OpenOptions, *, is_async: bool =
         "enable_skill_extraction": not turns.enable_skill_extraction,
     }
     needs = tuple(name for name, is_needed in needed.items() if is_needed)
-    memory = AgentCore(store, root, settings, needs, turns)
+    memory = AgentCore(store, root, settings, needs, turns, keys=keys)
     _log.info("Working memory initialized for agent %s", root)
     return memory
 
@@ -600,6 +629,13 @@ class MemoryProperties:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.agent_id!r} in {self.url!r}>"
+
+
+def _to_ring(key: KeyRing | bytes | str) -> KeyRing:
+    keys = KeyRing(key) if isinstance(key, bytes | str) else key
+    if not isinstance(keys, KeyRing):
+        raise InvalidInputError(f"key must be a wmem.KeyRing, or one key as bytes or text, not {type(key).__name__!r}")
+    return keys
 
 
 def _encryption_codec(keys: KeyRing) -> Codec[bytes]:

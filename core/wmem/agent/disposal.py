@@ -22,7 +22,7 @@ def dispose_working_memory(root: Handle) -> Flow[None]:
     disposed without that: it is cleared.
     """
     paths = list((yield from ask(Journal.paths, root.path)))
-    named = (yield from _list_named(root, paths)).intersection(paths)
+    named = (yield from list_named_scopes(root, paths)).intersection(paths)
     kept = {path for path in paths if path[-1] in _LONG_TERM} | named
     if not kept:
         yield from dispose(root, purge=True)
@@ -38,7 +38,7 @@ def dispose_working_memory(root: Handle) -> Flow[None]:
     log_remaining(root, "disposed", (yield from compact_and_purge(root, cleared)))
 
 
-def _list_named(root: Handle, paths: Sequence[Path]) -> Flow[set[Path]]:
+def list_named_scopes(root: Handle, paths: Sequence[Path]) -> Flow[set[Path]]:
     """The scopes that policies name in `long_term`: this memory's, and those that are stored."""
     texts: set[str] = set()
     for begin in range(0, len(paths), _READ_BATCH):

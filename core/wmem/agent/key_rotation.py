@@ -8,8 +8,9 @@ appended first.
 from contextlib import suppress
 from typing import Any
 
-from wmem.engine.engine import Engine, retention_s
+from wmem.engine.engine import Engine
 from wmem.engine.replica import Replica
+from wmem.engine.retention import retention_s
 from wmem.errors import ConflictError, UnknownOutcomeError
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal, Purge, Tail, new_record_id

@@ -20,6 +20,7 @@ from wmem.model.filters import Filters
 from wmem.model.gate import Gate
 from wmem.model.history import Cursor, Path
 from wmem.model.results import Erased
+from wmem.model.snapshot import ClearedMemory, Restored, Snapshot
 from wmem.model.trace import TurnTrace
 from wmem.model.turn import TurnBudget
 from wmem.policy import Policy
@@ -204,6 +205,60 @@ class AgentMemory(TurnVerbs, MemoryProperties):
         made = Maintenance(self.maintain, self._core.maintenance_interval(every_s))
         self._core.stop_callbacks.append(made.stop)  # async: self._core.stop_callbacks.append(made.cancel)
         return made
+
+    def snapshot(self, *, key: KeyRing | bytes | str | None = None) -> Snapshot:
+        """The whole memory of this agent as of one instant, as the bytes of a document; see `restore`.
+
+        It has all scopes: sessions and what is below them, long-term memory, and traces, each with its policy,
+        tombstones, decisions, steps and marks; no caches. With a key it is compressed and encrypted as a whole. Without
+        one, secrets and personal data are taken out of it (`Snapshot.is_redacted`), unless redaction is off.
+
+        Args:
+            key: What to encrypt it with; by default that of this memory.
+
+        Raises:
+            CorruptionError: A scope holds damage: a snapshot without it would look whole.
+            WrongKeyError: A scope is under another key.
+            MissingExtraError: `cryptography` is not installed.
+        """
+        return run(self._core.snapshot(key), self._core.ports.sync)
+
+    def restore(self, snapshot: bytes, *, key: KeyRing | bytes | str | None = None) -> Restored:
+        """Replace all that is stored of this agent by what a snapshot holds, wholly or not at all.
+
+        What was written since is gone, and what was erased since stays erased. The snapshot is checked first. From the
+        instant it is accepted it is going to be restored, though this process may end: whoever uses the agent's memory
+        next goes on with it, and nobody sees a part of it. A write that is under way is replaced, too, or comes after
+        it. Scopes that were at hand go on, unless the snapshot has no such scope: they raise `DisposedError`. Listeners
+        get `Resynced` for each scope. It may come from another store, of any kind.
+
+        Args:
+            key: What it is encrypted with; by default that of this memory.
+
+        Raises:
+            InvalidInputError: It is no snapshot, or another agent's.
+            StoreError: A newer version of wmem wrote it, or the store failed.
+            WrongKeyError: It is encrypted under another key.
+            CorruptionError: It was changed, or is not whole.
+            ConflictError: Others restore or clear this memory all the time; nothing was changed.
+        """
+        return run(self._core.restore(snapshot, key), self._core.ports.sync)
+
+    def clear(self, *, working: bool = True, context: bool = True, long_term: bool = False) -> ClearedMemory:
+        """Empty this agent's memory, wholly or not at all; what is stored of it is purged.
+
+        Scopes stay, with their policies, steps and traces. It cannot be undone: take a `snapshot` before.
+
+        Args:
+            working: Entries, items and queues of all sessions, and of the agent's own scope.
+            context: Their messages, and the last prompt.
+            long_term: Long-term memory: the agent's, and that of the scopes which policies name.
+
+        Raises:
+            FeatureNotEnabledError: The memory was opened without long-term memory, which is to be cleared.
+        """
+        flow = self._core.clear(working=working, context=context, long_term=long_term)
+        return run(flow, self._core.ports.sync)
 
     def rotate(self) -> int:
         """Rewrite this agent's scopes that are not under the active key or are in an older format.

@@ -22,12 +22,22 @@ from wmem.errors import WrongKeyError
 from wmem.model.change import (
     CHANGE_TYPES,
     Change,
+    Checkpoint,
+    ClearedScope,
+    ClearIntended,
+    Decision,
+    EndedScope,
     Erased,
     ItemPut,
     MessagesRestored,
     MessagesWithdrawn,
+    Places,
+    RestoreIntended,
+    RestorePrepared,
     RowPlace,
+    ScopeContent,
     ScopeMerged,
+    ScopeReplaced,
     TurnTraced,
 )
 from wmem.model.history import Cursor, Path
@@ -35,7 +45,6 @@ from wmem.model.row import Row
 from wmem.model.standing import StandingRequest
 from wmem.model.values import dump_json, load_json
 from wmem.policy import PRIORITIES
-from wmem.state import Checkpoint, Decision, Places
 
 P = TypeVar("P")
 
@@ -208,6 +217,8 @@ class IdentityCodec:
         for change in payload:
             # `Row.size_bytes` inlined, to save the call.
             total += 420 + len(change.row.content) if type(change) is ItemPut else 64
+            if type(change) is ScopeReplaced:
+                total += self.size(change.content)
         return total
 
     def is_current(self, _payload: object, /) -> bool:
@@ -236,43 +247,12 @@ class JsonCodec:
 
     def encode_checkpoint(self, checkpoint: Checkpoint, path: Path, upto: Cursor, _place: bytes = NO_PLACE, /) -> bytes:
         blobs: list[bytes] = []
-        document = checkpoint._asdict()
-        document["rows"] = [_encode_row(row, blobs) for row in checkpoint.rows]
-        document["traces"] = [_encode_turn(turn, blobs) for turn in checkpoint.traces]
-        return _frame_json(document, blobs, location_checksum(path, upto.chain))
+        return _frame_json(_encode_state(checkpoint, blobs), blobs, location_checksum(path, upto.chain))
 
     def decode_checkpoint(self, payload: bytes, path: Path, base: Cursor, /) -> Checkpoint:
         document, body = _unframe_json(payload, location_checksum(path, base.chain), path)
         try:
-            offset = 0
-            rows = []
-            for each in document["rows"]:
-                row, offset = _decode_row(each, body, offset)
-                rows.append(row)
-            traces = []
-            for size in document.get("traces", ()):
-                traces.append(decode_turn(body[offset : offset + size]))
-                offset += size
-            return Checkpoint(
-                rows=tuple(rows),
-                policy=document["policy"],
-                disposed=document["disposed"],
-                applied=tuple(document["applied"]),
-                merged=tuple(
-                    ((_check_texts(source), bool(overwrite), bool(items)), _decode_cursor(cursor))
-                    for (source, overwrite, items), cursor in document["merged"]
-                ),
-                decisions=tuple(Decision(*each) for each in document["decisions"]),
-                erased=tuple(document["erased"]),
-                step=int(document.get("step", 0)),
-                renewed_at=float(document.get("renewed_at", 0.0)),
-                unfinished=tuple(
-                    Erased(_check_texts(ids), _decode_places(others)) for ids, others in document.get("unfinished", ())
-                ),
-                turns=_check_texts(document.get("turns", ())),
-                places=_decode_row_places(document.get("places"), len(document["erased"])),
-                traces=tuple(traces),
-            )
+            return _decode_state(document, body, 0)[0]
         except (LookupError, TypeError, ValueError, AttributeError) as exc:
             fault = _describe_fault(exc)
         raise corruption_error(path, f"a checkpoint reads as no state: {fault}")
@@ -310,13 +290,72 @@ def _unframe_json(payload: bytes, location: int, path: Path) -> tuple[Any, bytes
             raise corruption_error(path, "a payload that is foreign")
 
 
+def _encode_state(checkpoint: Checkpoint, blobs: list[bytes]) -> dict[str, Any]:
+    document = checkpoint._asdict()
+    document["rows"] = [encode_row(row, blobs) for row in checkpoint.rows]
+    document["traces"] = [_encode_turn(turn, blobs) for turn in checkpoint.traces]
+    for name in ("identity", "replaces", "intent"):
+        if not document[name]:
+            del document[name]  # as in nearly all scopes
+    return document
+
+
+def _decode_state(document: Mapping[str, Any], body: bytes, offset: int) -> tuple[Checkpoint, int]:
+    """The checkpoint of a document whose rows and traces begin at a place of the body, and where they end."""
+    rows = []
+    for each in document["rows"]:
+        row, offset = _decode_row(each, body, offset)
+        rows.append(row)
+    traces = []
+    for size in document.get("traces", ()):
+        traces.append(decode_turn(body[offset : offset + size]))
+        offset += size
+    return build_checkpoint(document, rows, traces), offset
+
+
+def build_checkpoint(document: Mapping[str, Any], rows: Iterable[Row], traces: Iterable[TurnTraced]) -> Checkpoint:
+    """The checkpoint of a document whose rows and traces were decoded.
+
+    Raises:
+        LookupError, TypeError, ValueError, AttributeError: It reads as no state.
+    """
+    return Checkpoint(
+        rows=tuple(rows),
+        policy=document["policy"],
+        disposed=document["disposed"],
+        applied=tuple(document["applied"]),
+        merged=tuple(
+            ((_check_texts(source), bool(overwrite), bool(items)), _decode_cursor(cursor))
+            for (source, overwrite, items), cursor in document["merged"]
+        ),
+        decisions=tuple(Decision(*each) for each in document["decisions"]),
+        erased=tuple(document["erased"]),
+        step=int(document.get("step", 0)),
+        renewed_at=float(document.get("renewed_at", 0.0)),
+        unfinished=tuple(
+            Erased(_check_texts(ids), _decode_places(others)) for ids, others in document.get("unfinished", ())
+        ),
+        turns=_check_texts(document.get("turns", ())),
+        places=_decode_row_places(document.get("places"), len(document["erased"])),
+        traces=tuple(traces),
+        identity=int(document.get("identity", 0)),
+        replaces=tuple(map(int, document.get("replaces", ()))),
+        intent=int(document.get("intent", 0)),
+    )
+
+
 def _encode_change(change: Change, blobs: list[bytes]) -> dict[str, Any] | int:
     """The change as JSON; of a turn's trace only its size, for there is one for every few messages."""
     if isinstance(change, ItemPut):
-        return {"change": "ItemPut", **_encode_row(change.row, blobs)}
+        return {"change": "ItemPut", **encode_row(change.row, blobs)}
     if isinstance(change, TurnTraced):
         return _encode_turn(change, blobs)
-    return {"change": type(change).__name__, **change._asdict()}
+    document = {"change": type(change).__name__, **change._asdict()}
+    if isinstance(change, ScopeReplaced):
+        document["content"] = _encode_state(change.content, blobs)
+    elif isinstance(change, RestoreIntended):
+        document["scopes"] = [[path, _encode_state(content, blobs)] for path, content in change.scopes]
+    return document
 
 
 def _encode_turn(turn: TurnTraced, blobs: list[bytes]) -> int:
@@ -324,7 +363,8 @@ def _encode_turn(turn: TurnTraced, blobs: list[bytes]) -> int:
     return len(blobs[-1])
 
 
-def _encode_row(row: Row, blobs: list[bytes]) -> dict[str, Any]:
+def encode_row(row: Row, blobs: list[bytes]) -> dict[str, Any]:
+    """A row as JSON, with the sizes of its content and its rest, which are added to the blobs."""
     fields = {
         name: value
         for name, value, default in zip(Row._fields, row, _ROW_DEFAULTS, strict=True)
@@ -346,6 +386,15 @@ def _decode_row(stored: dict[str, Any], body: bytes, offset: int) -> tuple[Row, 
             end = offset + fields[name]
             fields[name] = body[offset:end]
             offset = end
+    return build_row(fields), offset
+
+
+def build_row(fields: dict[str, Any]) -> Row:
+    """The row of fields as they are stored, with its content and its rest as bytes.
+
+    Raises:
+        LookupError, TypeError, ValueError, AttributeError: They are no row's.
+    """
     for name in ("tags", "calls"):
         if name in fields:
             fields[name] = _check_texts(fields[name])
@@ -354,7 +403,7 @@ def _decode_row(stored: dict[str, Any], body: bytes, offset: int) -> tuple[Row, 
     _check_fields(fields, _ROW_CLASSES)
     if fields.get("priority", "medium") not in PRIORITIES:
         raise TypeError(f"no priority is called {describe(fields['priority'])}")
-    return Row(**fields), offset
+    return Row(**fields)
 
 
 def _decode_changes(stored: list[dict[str, Any] | int], body: bytes) -> Iterable[Change]:
@@ -381,6 +430,33 @@ def _decode_changes(stored: list[dict[str, Any] | int], body: bytes) -> Iterable
         elif kind is Erased:
             others = each.get("others")
             yield Erased(_check_texts(each["ids"]), None if others is None else _decode_places(others))
+        elif kind in _OF_AN_INTENT:
+            change, offset = _decode_intent(kind, each, body, offset)
+            yield change
         else:
             _check_fields(each, _CHANGE_CLASSES[kind])
             yield kind(**each)
+
+
+_OF_AN_INTENT = (ScopeReplaced, RestoreIntended, RestorePrepared, ClearIntended)
+
+
+def _decode_intent(kind: type[Change], stored: dict[str, Any], body: bytes, offset: int) -> tuple[Change, int]:
+    """A change of which an intent is made, and where what it holds ends in the body."""
+    if kind is ScopeReplaced:
+        content, offset = _decode_state(stored["content"], body, offset)
+        return ScopeReplaced(content, float(stored["at"])), offset
+    if kind is RestoreIntended:
+        scopes = []
+        for path, document in stored["scopes"]:
+            content, offset = _decode_state(document, body, offset)
+            scopes.append(ScopeContent(_check_texts(path), content))
+        return RestoreIntended(int(stored["intent"]), float(stored["at"]), tuple(scopes)), offset
+    if kind is RestorePrepared:
+        ended = tuple(
+            EndedScope(_check_texts(path), int(incarnation), tuple(map(int, replaces)), _check_texts(erased))
+            for path, incarnation, replaces, erased in stored["ended"]
+        )
+        return RestorePrepared(int(stored["intent"]), ended), offset
+    cleared = tuple(ClearedScope(_check_texts(path), _check_texts(facets)) for path, facets in stored["scopes"])
+    return ClearIntended(int(stored["intent"]), float(stored["at"]), cleared), offset

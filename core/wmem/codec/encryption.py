@@ -9,6 +9,7 @@ key, derived from the ring's, so the limit of 2^32 random nonces under one key a
 import hashlib
 import hmac
 import os
+import zlib
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -27,13 +28,15 @@ from wmem.codec.frame import (
 )
 from wmem.codec.keyring import KeyRing
 from wmem.codec.link import NO_PLACE, PLACE_SIZE, Link
-from wmem.errors import WrongKeyError
-from wmem.model.change import Change
+from wmem.errors import CorruptionError, StoreError, WrongKeyError
+from wmem.model.change import Change, Checkpoint
 from wmem.model.history import Cursor, Path
-from wmem.state import Checkpoint
 
 _VERSION = 2
 _PLACED_HEAD = b"wmem-aes %d " % _VERSION  # version 1 stated no place
+_SNAPSHOT_VERSION = 1
+_SNAPSHOT_HEAD = b"wmem-snapshot-aes "
+_COMPRESSION = 1  # the fastest: more takes four times as long for a tenth
 _NONCE_SIZE = 12
 _TAG_SIZE = 16
 _MAX_CACHED_CIPHERS = 1_024  # scopes whose ciphers are cached
@@ -154,3 +157,57 @@ def _read_place(payload: bytes) -> bytes | None:
         return None
     start = payload.index(b"\n") + 1
     return payload[start : start + PLACE_SIZE]
+
+
+# -- snapshots
+
+
+def is_sealed(snapshot: bytes) -> bool:
+    """Whether a snapshot is encrypted."""
+    return snapshot.startswith(_SNAPSHOT_HEAD)
+
+
+def seal_snapshot(document: bytes, keys: KeyRing) -> bytes:
+    """Compress a snapshot and encrypt it as a whole under the active key.
+
+    A line, ``wmem-snapshot-aes 1`` and the id of the key; then nonce (12 bytes) and AES-256-GCM of the document as zlib
+    has compressed it, authenticated with the line. The key is HMAC-SHA-256, under the ring's, of ``wmem snapshot key``.
+    """
+    key = keys.key(keys.active)
+    assert key is not None  # a ring always contains its active key
+    head = b"%s%d %s\n" % (_SNAPSHOT_HEAD, _SNAPSHOT_VERSION, keys.active.encode())
+    nonce = os.urandom(_NONCE_SIZE)
+    return b"".join((head, nonce, _snapshot_cipher(key).encrypt(nonce, zlib.compress(document, _COMPRESSION), head)))
+
+
+def open_snapshot(snapshot: bytes, keys: KeyRing | None) -> bytes:
+    """The document of an encrypted snapshot.
+
+    Raises:
+        WrongKeyError: It is encrypted under a key that is not in the ring.
+        StoreError: A newer version of wmem wrote it.
+        CorruptionError: It was changed, or is not whole.
+    """
+    line, _, body = snapshot.partition(b"\n")
+    match line.split(b" "):
+        case [_, version, key_id] if version.isdigit() and len(version) < VERSION_DIGITS_LIMIT:
+            shown = key_id.decode("ascii", "replace")
+        case _:
+            raise CorruptionError("this snapshot is damaged and was not restored: its head does not read")
+    if int(version) > _SNAPSHOT_VERSION:
+        msg = f"this snapshot is of version {int(version)}; this version of wmem reads up to {_SNAPSHOT_VERSION}"
+        raise StoreError(f"{msg}: upgrade it")
+    key = None if keys is None else keys.key(shown)
+    if key is None:
+        known = "no key was given" if keys is None else f"the ring holds {', '.join(keys.ids)}"
+        raise WrongKeyError(f"this snapshot is encrypted under the key {shown!r}, and {known}: pass key=")
+    try:
+        packed = _snapshot_cipher(key).decrypt(body[:_NONCE_SIZE], body[_NONCE_SIZE:], line + b"\n")
+        return zlib.decompress(packed)
+    except (InvalidTag, ValueError, zlib.error) as exc:
+        fault = type(exc).__name__
+    raise CorruptionError(f"this snapshot was changed or cut off, and was not restored ({fault})")
+
+
+def _snapshot_cipher(key: bytes) -> AESGCM:
+    return AESGCM(hmac.digest(key, b"wmem snapshot key", hashlib.sha256))

@@ -5,21 +5,23 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from wmem.analysis.analyzer import Analyzer
 from wmem.codec.codec import Codec
 from wmem.engine.events import EventFeed
 from wmem.engine.ports import TimedCallback
+from wmem.engine.replacement import roll_forward
 from wmem.engine.replica import DecodedTail, Replica
+from wmem.engine.retention import retention_s
 from wmem.engine.single_flight import SingleFlight
 from wmem.engine.write_queue import WriteQueue
 from wmem.errors import CorruptionError, StoreError, WrongKeyError
 from wmem.flow import Flow, ask
-from wmem.journal.port import KEEP_GRACE_S, Journal, Tail
+from wmem.journal.port import Journal, Tail
 from wmem.log import find_logger
-from wmem.model.change import Change, ItemPut, PolicyChanged, TurnTraced
-from wmem.model.history import ORIGIN, VECTOR_SCOPE, Cursor, Incarnation, Path, is_cache
+from wmem.model.change import ItemPut
+from wmem.model.history import ORIGIN, VECTOR_SCOPE, Cursor, Incarnation, Path, is_cache, pending_path
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -209,47 +211,100 @@ class Engine(Generic[P]):
             # No cache, as below; a call costs too much here.
             self._uses = used = self._uses + (path[-1] != VECTOR_SCOPE)
             # By identity: a replica in step with its journal holds the journal's own cursor object.
-            if replica is None or not replica.has_synced or replica.cursor is not head(path):
+            if replica is None or not replica.is_settled or replica.cursor is not head(path):
                 return None
             replica.last_use = used
             replicas.append(replica)
+        if replicas and replicas[0].incarnation is None and head(pending_path(paths[0])) is not ORIGIN:
+            return None  # it may be about to be restored
         return replicas
 
-    def sync(self, paths: Sequence[Path]) -> Flow[list[Replica[P]]]:
-        """The replicas of `paths` (one root), synced to one instant not before this call."""
-        if (standing := self.fresh(paths)) is not None:
+    def sync(self, paths: Sequence[Path], *, is_watched: bool = False) -> Flow[list[Replica[P]]]:
+        """The replicas of `paths` (one root), synced to one instant not before this call.
+
+        What is being done to all scopes of the agent is done first: none is read before another is as it will be.
+
+        Args:
+            is_watched: Look for that even if these scopes show nothing of it.
+        """
+        if not is_watched and (standing := self.fresh(paths)) is not None:
             return standing
+        while paths:
+            replicas = [self.replica(path) for path in paths]
+            is_watched = is_watched or _is_unsettled(replicas)
+            pending = yield from self._read(replicas, is_watched=is_watched)
+            if pending is _NOTHING_PENDING:
+                break
+            if pending is not None:
+                yield from roll_forward(self, pending_path(paths[0]), pending)
+            is_watched = True  # others came first, or one was restored
+        else:
+            return []
+        if self.events.outbox:
+            self.events.deliver()
+        return replicas
+
+    def sync_pending(self, paths: Sequence[Path]) -> Flow[list[Replica[P]]]:
+        """See `sync`; in the middle of what is being done to all scopes of the agent. No events are delivered."""
         while True:
             replicas = [self.replica(path) for path in paths]
-            # A cache is read as part of another replica's use, which must not be evicted for it.
-            self._uses += not all(map(is_cache, paths))
-            reader = object()
-            try:
-                for replica in replicas:
-                    replica.last_use = self._uses
-                    replica.readers.add(reader)  # before its cursor is read: from then on it remembers what it applies
-                cursors = {replica.path: replica.cursor for replica in replicas}
-                tails = yield from ask(Journal.read, cursors)
-                sizes = {path: self._size(tail) for path, tail in tails.items() if tail.records or tail.snapshot}
-                contents: dict[Path, DecodedTail] = {}
-                for replica in replicas:
-                    if sizes and sizes.get(replica.path, 0) > _BESIDE_LOOP_BYTES:
-                        decode = partial(replica.decode_tail, tails[replica.path])
-                        contents[replica.path] = yield from ask(TimedCallback.within, decode, math.inf)
-            finally:
-                for replica in replicas:
-                    replica.readers.discard(reader)
-            adopted = True
-            for replica in replicas:
-                # Apply every tail: when one replica refuses its own, the others still advance.
-                path = replica.path
-                adopted = replica.apply_tail(cursors[path], tails[path], contents.get(path)) and adopted
-            if self.events.outbox:
-                self.events.deliver()
-            for size in sizes.values():
-                self.track_growth(size)
-            if adopted:
+            if (yield from self._read(replicas, is_watched=False, is_strict=False)) is not None:
                 return replicas
+
+    def _read(
+        self, replicas: Sequence[Replica[P]], *, is_watched: bool, is_strict: bool = True
+    ) -> Flow[Tail[P] | None]:
+        """Read and apply what these replicas are missing.
+
+        Args:
+            is_watched: Read what is pending, too.
+            is_strict: Apply nothing where a scope is in another life than it was, unless that is read.
+
+        Returns:
+            What is pending; None if all must be read again.
+        """
+        # A cache is read as part of another replica's use, which must not be evicted for it.
+        self._uses += not all(is_cache(each.path) for each in replicas)
+        reader = object()
+        try:
+            for replica in replicas:
+                replica.last_use = self._uses
+                replica.readers.add(reader)  # before its cursor is read: from then on it remembers what it applies
+            cursors = {replica.path: replica.cursor for replica in replicas}
+            pending = pending_path(replicas[0].path)
+            tails = yield from ask(Journal.read, {**cursors, pending: ORIGIN} if is_watched else cursors)
+            if is_watched and tails[pending].head != ORIGIN:
+                return tails[pending]
+            if (
+                is_strict
+                and not is_watched
+                and any(tails[each.path].incarnation != each.incarnation for each in replicas)
+            ):
+                return None
+            sizes = {
+                each.path: self._size(tail) for each in replicas if (tail := tails[each.path]).records or tail.snapshot
+            }
+            contents: dict[Path, DecodedTail] = {}
+            for replica in replicas:
+                if sizes and sizes.get(replica.path, 0) > _BESIDE_LOOP_BYTES:
+                    decode = partial(replica.decode_tail, tails[replica.path])
+                    contents[replica.path] = yield from ask(TimedCallback.within, decode, math.inf)
+        finally:
+            for replica in replicas:
+                replica.readers.discard(reader)
+        adopted = True
+        for replica in replicas:
+            # Apply every tail: when one replica refuses its own, the others still advance.
+            path = replica.path
+            adopted = replica.apply_tail(cursors[path], tails[path], contents.get(path)) and adopted
+        for size in sizes.values():
+            self.track_growth(size)
+        if is_watched:
+            for replica in replicas:
+                replica.settle_at(tails[replica.path].head)
+        if not adopted or (is_strict and not all(each.is_settled for each in replicas)):
+            return None
+        return _NOTHING_PENDING
 
     def _size(self, tail: Tail[P]) -> int:
         """Bytes of a tail."""
@@ -302,19 +357,13 @@ class Engine(Generic[P]):
         return done
 
 
-def retention_s(changes: Iterable[Change], now: float) -> float | None:
-    """Retention of a record in seconds from now: its longest TTL plus 15 min; None for ever.
+def _is_unsettled(replicas: Sequence[Replica[Any]]) -> bool:
+    """Whether something may be pending of which these replicas show nothing: what is there is in its own order.
 
-    For ever if an item has no expiry or the policy changes: a policy outlasts the items.
+    What is restored begins with sessions and ends with long-term memory and the agent's own scope. While the first of
+    these scopes is as it was, nothing of the others has changed: it is the first of a read.
     """
-    longest = 0.0
-    for change in changes:
-        if type(change) is PolicyChanged:
-            return None
-        if type(change) is TurnTraced:
-            longest = max(longest, change.keep_s)
-        if type(change) is ItemPut:
-            if change.row.expires_at is None:
-                return None
-            longest = max(longest, change.row.expires_at - now)
-    return longest + KEEP_GRACE_S
+    return replicas[0].incarnation is None or not all(each.is_settled for each in replicas)
+
+
+_NOTHING_PENDING: Tail[Any] = Tail(joined=True, base=ORIGIN, snapshot=None, records=(), head=ORIGIN, incarnation=None)

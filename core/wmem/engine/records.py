@@ -8,9 +8,8 @@ from wmem.codec.frame import corruption_error
 from wmem.codec.link import Link
 from wmem.errors import CorruptionError
 from wmem.journal.port import Record, Tail
-from wmem.model.change import Change
+from wmem.model.change import Change, Checkpoint
 from wmem.model.history import Cursor, Path, is_cache
-from wmem.state import Checkpoint
 
 P = TypeVar("P")
 

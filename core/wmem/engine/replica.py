@@ -20,7 +20,7 @@ from wmem.engine.records import Damage, Decoded, decode_records, decode_snapshot
 from wmem.errors import WmemError
 from wmem.journal.port import Appended, Record, Tail
 from wmem.log import find_logger
-from wmem.model.change import Change, Event, ItemTouched, Resynced
+from wmem.model.change import Change, Event, IntentChange, ItemTouched, Resynced, ScopeReplaced
 from wmem.model.history import ORIGIN, Cursor, Incarnation, Path
 from wmem.model.row import Row
 from wmem.state import State
@@ -75,6 +75,10 @@ class Replica(Generic[P]):
         self.damage: list[Damage] = []
         self.has_synced = False
         """Whether it has synced once; what was stored before that is no event."""
+        self.is_settled = False
+        """Whether what was last done to all scopes of the agent is known to be done to all of them."""
+        self._intent = 0
+        """That which `is_settled` is about."""
         self.compactor: object | None = None
         """Whoever compacts its journal at the moment."""
         self.snapshot_bytes = 0
@@ -156,11 +160,14 @@ class Replica(Generic[P]):
         self.incarnation = tail.incarnation
         self.stale = False
         self.cursor = tail.head
+        if self.state.intent != self._intent:
+            self._intent, self.is_settled = self.state.intent, False
         self.has_synced = True  # last: from here on it is read without asking the journal
 
     def _replace_state(self, restored: "_Restored", tail: Tail[P]) -> None:
         """Start again from the state of a tail's snapshot. Under the lock."""
-        restored.state.unwritten_touches = self.state.unwritten_touches
+        if tail.incarnation == self.incarnation:
+            restored.state.unwritten_touches = self.state.unwritten_touches
         self.state, self.link = restored.state, restored.link
         self._followers = {}  # they followed another history
         self.damage = []
@@ -239,10 +246,16 @@ class Replica(Generic[P]):
 
     def _fold(self, record_id: int, changes: Sequence[Change], head: Cursor, *, silent: bool) -> None:
         befores = self.state.fold(record_id, changes)
+        if changes and type(changes[0]) is ScopeReplaced and befores is not None:
+            self.damage = []  # nothing of what was before is left
+            if not silent:
+                self._emit_resync(head)
+            return
         if befores is None or silent or not self._listeners:
             return
         for change, before in zip(changes, befores, strict=True):
-            self._outbox.append(Event(self.path, head, change, before))
+            if not isinstance(change, IntentChange):
+                self._outbox.append(Event(self.path, head, change, before))
 
     def _emit_resync(self, head: Cursor) -> None:
         if self._listeners:
@@ -254,6 +267,19 @@ class Replica(Generic[P]):
                 "scope %r holds a damaged record %s: it was skipped and left where it is", self.path, each.record_id
             )
         self.damage.extend(damage)
+
+    # -- what is done to all scopes of an agent
+
+    @property
+    def identity(self) -> int:
+        """The chain of its incarnation, or of the first one of a restored scope; 0 if there is none."""
+        return self.state.identity or (0 if self.incarnation is None else self.incarnation.chain)
+
+    def settle_at(self, cursor: Cursor) -> None:
+        """Remember that nothing was pending when the journal stood at a cursor."""
+        with self.lock:
+            if self.cursor == cursor:
+                self.is_settled = self.has_synced
 
     # -- derived data
 

@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from wmem.codec.link import NO_PLACE
-from wmem.engine.engine import Engine, retention_s
+from wmem.engine.engine import Engine
 from wmem.engine.records import is_chained
 from wmem.engine.replica import Replica
+from wmem.engine.retention import retention_s
 from wmem.engine.write_queue import Pause, Ticket, backoff
 from wmem.errors import ConflictError, StoreError, StoreFullError, UnknownOutcomeError
 from wmem.flow import Flow, ask

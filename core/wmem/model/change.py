@@ -192,7 +192,130 @@ class TurnTraced(NamedTuple):
     keep_bytes: int
 
 
-Change: TypeAlias = (
+class Decision(NamedTuple):
+    """Why an item was evicted, expired, promoted or consolidated: rule and numbers, never content.
+
+    Attributes:
+        into: The id of the item that it went into, as a merge or a summary; empty for none.
+    """
+
+    id: str
+    rule: str
+    tokens: int
+    at: float
+    parts: Mapping[str, float]
+    kind: DecisionKind = "evicted"
+    into: str = ""
+
+
+class Checkpoint(NamedTuple):
+    """A stored state, which replaces the records before it in a journal.
+
+    Attributes:
+        identity: Of a scope that was restored, the chain of its first incarnation, which copies and pointers name; 0
+            for that of its journal.
+        replaces: The incarnations in whose place the scope was restored, the last ones.
+        intent: What was last done to all scopes of the agent and is done to this one.
+    """
+
+    rows: tuple[Row, ...]
+    policy: str | None
+    disposed: bool
+    applied: tuple[int, ...]
+    merged: tuple[tuple[tuple[Path, bool, bool], Cursor], ...]
+    decisions: tuple[Decision, ...]
+    erased: tuple[str, ...]
+    step: int = 0
+    renewed_at: float = 0.0
+    unfinished: tuple[Erased, ...] = ()
+    turns: tuple[str, ...] = ()
+    places: "Places | None" = None
+    traces: tuple[TurnTraced, ...] = ()
+    identity: int = 0
+    replaces: tuple[int, ...] = ()
+    intent: int = 0
+
+
+class Places(NamedTuple):
+    """The places of the rows of a checkpoint, as far as they are not those that counting gives.
+
+    Attributes:
+        messages: Where a message's place is not the one after that of the message before: its number among the
+            messages of the checkpoint, from 0, and its place.
+        items: The same of items.
+        latest: The latest places of a message and an item.
+        gone: Places of removed rows, and their ids; see `State.gone`.
+        erased: Places of what was erased, in the order of `Checkpoint.erased`.
+    """
+
+    messages: tuple[tuple[int, int], ...]
+    items: tuple[tuple[int, int], ...]
+    latest: tuple[int, int]
+    gone: tuple[tuple[int, str], ...]
+    erased: tuple[int, ...]
+
+
+class ScopeReplaced(NamedTuple):
+    """All that the scope held was replaced at `at`: the agent's memory was restored."""
+
+    content: Checkpoint
+    at: float
+
+
+class IntentReached(NamedTuple):
+    """What an intent says of the agent's scopes is done to this one."""
+
+    intent: int
+    at: float
+
+
+class ScopeContent(NamedTuple):
+    """What a scope is to hold."""
+
+    path: Path
+    content: Checkpoint
+
+
+class RestoreIntended(NamedTuple):
+    """The agent's scopes are to be these and no others: the first record of its pending scope."""
+
+    intent: int
+    at: float
+    scopes: tuple[ScopeContent, ...]
+
+
+class ClearedScope(NamedTuple):
+    """The facets of a scope that are to be emptied: entries, items, messages, or all."""
+
+    path: Path
+    facets: tuple[str, ...]
+
+
+class ClearIntended(NamedTuple):
+    """The agent's scopes are to be cleared of this: the only record of its pending scope."""
+
+    intent: int
+    at: float
+    scopes: tuple[ClearedScope, ...]
+
+
+class EndedScope(NamedTuple):
+    """A scope that a restore ends: its incarnation, those that it had replaced itself, and its tombstones."""
+
+    path: Path
+    incarnation: int
+    replaces: tuple[int, ...]
+    erased: tuple[str, ...]
+
+
+class RestorePrepared(NamedTuple):
+    """What a restore ends: from here on scopes are replaced, by whoever sees this."""
+
+    intent: int
+    ended: tuple[EndedScope, ...]
+
+
+VisibleChange: TypeAlias = (
     ItemPut
     | ItemRemoved
     | ItemTouched
@@ -212,6 +335,12 @@ Change: TypeAlias = (
     | TurnEnded
     | TurnTraced
 )
+"""What listeners hear of."""
+
+IntentChange: TypeAlias = ScopeReplaced | IntentReached | RestoreIntended | ClearIntended | RestorePrepared
+"""What is done to all scopes of an agent at once: listeners hear what becomes of each."""
+
+Change: TypeAlias = VisibleChange | IntentChange
 
 CHANGE_TYPES: tuple[type[Change], ...] = get_args(Change)
 
@@ -233,7 +362,7 @@ class Event(NamedTuple):
 
     path: Path
     cursor: Cursor
-    change: Change | Resynced
+    change: VisibleChange | Resynced
     before: Row | None = None
 
     @property

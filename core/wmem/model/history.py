@@ -48,6 +48,8 @@ _CACHES = frozenset((VECTOR_SCOPE, INDEX_SCOPE))
 
 TRACE_SCOPE = "~trace"
 """Name of the scope below each other that holds the trace of its turns."""
+PENDING_SCOPE = "~pending"
+"""Name of the scope below an agent's own that says what is being done to all of its scopes, while it is."""
 RESERVED_PREFIX = "~"
 """Segments that begin with it are wmem's own."""
 
@@ -75,3 +77,13 @@ def is_reserved(path: Path) -> bool:
 def index_path(path: Path) -> Path:
     """The scope that holds the index of a scope."""
     return (*path, INDEX_SCOPE)
+
+
+def is_pending(path: Path) -> bool:
+    """Whether a scope says what is being done to all scopes of its agent."""
+    return path[-1] == PENDING_SCOPE
+
+
+def pending_path(path: Path) -> Path:
+    """The scope that says what is being done to all scopes of an agent, by the path of any of them."""
+    return (path[0], PENDING_SCOPE)

@@ -39,7 +39,7 @@ class ScopeRef(NamedTuple):
 
     Attributes:
         path: Its names below the agent's.
-        incarnation: The chain of its incarnation.
+        incarnation: The chain of its first incarnation.
     """
 
     path: Path

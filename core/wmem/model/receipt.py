@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from wmem.errors import InvalidInputError
-from wmem.model.history import Incarnation, Path, to_scope_id
+from wmem.model.history import Path, to_scope_id
 from wmem.model.trace import PackTraced
 
 if TYPE_CHECKING:
@@ -57,11 +57,11 @@ def scope_digest(path: Path) -> bytes:
 
 
 class Sealed(NamedTuple):
-    """A prompt's receipt, the scope that was packed, in which incarnation if it existed, and what its trace tells."""
+    """A prompt's receipt, the scope that was packed, its identity if it existed, else 0, and what its trace tells."""
 
     receipt: str
     path: Path
-    incarnation: Incarnation | None
+    identity: int
     event: PackTraced
 
 

@@ -155,7 +155,7 @@ class _Erasure:
                 # There is no such scope; of one that was being disposed of, the bytes may still be there.
                 yield from scope.finish_disposal(replica)
                 return (), ()
-            life = scope.incarnation.chain
+            life = scope.identity
             with replica.lock:
                 state = scope.bind(replica)
                 sources = _merge_sources(state)
@@ -251,7 +251,7 @@ def _trace_asked(handle: Handle, trace: CopyTrace, ids: Iterable[str], removed: 
         for id in ids:
             trace.add_id(id, handle.path, None)
         return ()
-    life = handle.incarnation.chain
+    life = handle.identity
     with replica.lock:
         state = handle.bind(replica)
         sources = _merge_sources(state)
@@ -346,7 +346,7 @@ def compact_and_purge(
 def _finish(scope: Handle, trace: CopyTrace) -> Flow[None]:
     """Say in the tombstones of what was erased that nothing is left to do elsewhere."""
     replica = scope.engine.replica(scope.path)
-    life = None if scope.incarnation is None else scope.incarnation.chain
+    life = scope.identity or None
     with replica.lock:
         ids = tuple(id for id in replica.state.unfinished if trace.includes_id(scope.path[1:], life, id))
     if ids:

@@ -16,6 +16,7 @@ from wmem.engine.replica import Replica
 from wmem.engine.writing import Decide, DecideBeside, StaleIncarnation
 from wmem.errors import (
     CapacityError,
+    ConflictError,
     CorruptionError,
     DisposedError,
     InvalidInputError,
@@ -137,6 +138,8 @@ class Handle:
         self.redaction = settings.redaction if redacts_at(settings.redaction, path) else None
         """Of what is written here; None for what is stored verbatim."""
         self._seals = path[-1] in (SEMANTIC, EPISODIC)  # whether its items have checksums
+        self.identity = 0
+        """Of the scope that it is bound to, or 0; a restored one keeps it: copies and pointers name it."""
         self._requested_policy = policy
         self._stored_policy: tuple[str, Policy] | None = None  # the scope's policy: its stored JSON, and parsed
         self._named_long_term: tuple[Path, ...] = ()
@@ -269,16 +272,27 @@ class Handle:
             if replica.incarnation is None or replica.state.disposed:
                 return _EMPTY_STATE
             self.adopt_policy(replica.state)
-            self._set_incarnation(replica.incarnation)
-        elif replica.incarnation != self.incarnation or replica.state.disposed:
+            self._set_incarnation(replica.incarnation, replica.identity)
+        elif replica.state.disposed or not (replica.incarnation == self.incarnation or self._follow_restore(replica)):
             self._is_disposed = True
             raise self._to_disposed_error()
         elif self._stored_policy is None or self._stored_policy[0] is not replica.state.policy:
             self.adopt_policy(replica.state)
         return replica.state
 
-    def _set_incarnation(self, incarnation: Incarnation) -> None:
-        self.incarnation = incarnation
+    def _follow_restore(self, replica: Replica[Any]) -> bool:
+        """Move to the incarnation in which the scope was restored; False if that is none of this one."""
+        state, bound = replica.state, self.incarnation
+        if bound is None or replica.incarnation is None or not state.identity:
+            return False
+        if self.identity != state.identity and bound.chain not in state.replaces:
+            return False
+        self.adopt_policy(state)
+        self._set_incarnation(replica.incarnation, replica.identity)
+        return True
+
+    def _set_incarnation(self, incarnation: Incarnation, identity: int) -> None:
+        self.incarnation, self.identity = incarnation, identity
         self._is_leased = self.policy.lease_s is not None or (self.parent is not None and self.parent._is_leased)  # noqa: SLF001  # its own class
 
     def _bind_each(self, replicas: Sequence[Replica[Any]]) -> list[State]:
@@ -524,7 +538,7 @@ class Handle:
         # A trace follows the policy of the scope above it: it would take as much as ten turns to say so.
         opening = () if is_trace(self.path) else (ScopeOpened(self._policy_json(), now),)
         fresh = self.incarnation is None and (replica.incarnation is None or replica.state.disposed)
-        tries = 0
+        tries, is_stale = 0, False
 
         def check_and_decide(state: State, *others: State) -> tuple[Sequence[Change], R]:
             nonlocal tries
@@ -550,36 +564,54 @@ class Handle:
                 beside=beside,
             )
         except StaleIncarnation:
-            self._is_disposed = True
-            raise self._to_disposed_error() from None
+            is_stale = True
         finally:
             if tries > 1 and self.settings.metrics is not None:
                 self.settings.metrics.conflicts.add(tries - 1)
+        if is_stale:
+            return (yield from self._commit_after_restore(decide, now, beside))
         if self.incarnation is None and birth is not None:
             self.incarnation = birth  # first: what this very write changed of the policy is no contradiction
-            self.adopt_policy(self.engine.replica(self.path).state)
-            self._set_incarnation(birth)
+            replica = self.engine.replica(self.path)
+            self.adopt_policy(replica.state)
+            self._set_incarnation(birth, replica.identity if replica.incarnation == birth else birth.chain)
             if fresh and self.parent is not None:
-                yield from self._delete_if_parent_disposed(self.parent)
+                yield from self._look_after_creation(self.parent)
                 _log.debug("Created working memory scope %s (%s) for agent %s", self.path[-1], self.id, self.path[0])
         if has_grown(self.engine, self.path):
             yield from keep_grown_index(self.engine, self.path, now)
         return result
 
-    def _delete_if_parent_disposed(self, parent: "Handle") -> Flow[None]:
+    def _commit_after_restore(
+        self, decide: Callable[..., tuple[Sequence[Change], R]], now: float, beside: Path | None
+    ) -> Flow[R]:
+        """Decide again in the incarnation in which the scope was restored meanwhile.
+
+        Raises:
+            DisposedError: It was disposed.
+        """
+        before = self.incarnation
+        yield from self.replica()
+        if self.incarnation == before:
+            self._is_disposed = True
+            raise self._to_disposed_error()
+        return (yield from self._commit(decide, now, beside))
+
+    def _look_after_creation(self, parent: "Handle") -> Flow[None]:
         """Delete this new scope if a parent was disposed meanwhile; else the parent's next incarnation would have it.
 
         Raises:
             DisposedError: One was; nothing of this scope is left.
+            ConflictError: The agent's memory was restored meanwhile; nothing of this scope is left.
         """
-        above: Handle | None = parent
-        while above is not None and above.incarnation is None:
-            above = above.parent
-        if above is None:
-            return  # no parent existed
         try:
-            replicas = yield from self.engine.sync(parent.lineage)
-            parent._bind_each(replicas)  # noqa: SLF001  # its own class
+            own, *above = yield from self.engine.sync(self.lineage, is_watched=True)
+            parent._bind_each(above)  # noqa: SLF001  # its own class
+            if own.incarnation != self.incarnation:
+                self.bind(own)
+                raise ConflictError(
+                    f"scope {self.path!r} was created while its agent's memory was restored: write again"
+                )
         except DisposedError:
             yield from ask(Journal.delete, self.path, self.incarnation)
             self.engine.drop_replicas(self.path)

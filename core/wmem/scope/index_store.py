@@ -11,9 +11,10 @@ from functools import partial
 from typing import Any
 
 from wmem.codec.codec import IdentityCodec
-from wmem.engine.engine import COMPACT_INLINE_BYTES, Engine, retention_s
+from wmem.engine.engine import COMPACT_INLINE_BYTES, Engine
 from wmem.engine.ports import Callback, TimedCallback
 from wmem.engine.replica import Replica
+from wmem.engine.retention import retention_s
 from wmem.engine.write_queue import Pause
 from wmem.errors import StoreError
 from wmem.flow import Flow, ask

@@ -137,8 +137,7 @@ def _find_place(
         held = target.entries.get(row.key)
         fresh = hashlib.sha256(repr((handle.path, source, row.id)).encode()).hexdigest()[:26].upper()
         return (fresh, None) if held is None else (held, target.rows[held])
-    assert handle.incarnation is not None  # the row is from there
-    life = handle.incarnation.chain
+    life = handle.identity
     suffix = hashlib.sha256(repr((handle.path[1:], life)).encode()).hexdigest()[:8]
     derived = f"{row.id}~{suffix}"
     for id in (derived, row.id):
@@ -157,9 +156,8 @@ def _to_parent_row(handle: Handle, parent: Handle, row: Row, id: str, existing: 
 
     An item keeps the higher access count of both, and a promotion of either.
     """
-    assert handle.incarnation is not None  # the row is from there
     rest = load_json(row.rest or b"{}")
-    life = handle.incarnation.chain
+    life = handle.identity
     rest["origins"] = append_origin(rest, row, path=handle.path, incarnation=life, to=parent.path)
     if row.key is not None:
         rest["lineage_ids"] = list(dict.fromkeys((*rest.get("lineage_ids", ()), row.id)))

@@ -186,7 +186,7 @@ def pack_scope(
             seal=partial(
                 seal_prompt,
                 [*replicas, *closed],
-                own.incarnation,
+                own.identity,
                 live.by_id,
                 now,
                 weighing if query and query.strip() else None,

@@ -15,7 +15,7 @@ from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
 from wmem.model.change import TurnTraced
 from wmem.model.context import Context
-from wmem.model.history import Incarnation, Path, is_trace, to_scope_id
+from wmem.model.history import Path, is_trace, to_scope_id
 from wmem.model.layout import RECALLED, Layout
 from wmem.model.message import parse_messages
 from wmem.model.prompt import DroppedUnits
@@ -55,7 +55,7 @@ class Replay(NamedTuple):
 
 def seal_prompt(  # noqa: PLR0917  # the first five are bound by the pack
     replicas: Sequence[Replica[Any]],
-    incarnation: Incarnation | None,
+    identity: int,
     live: Mapping[str, LiveMessage],
     now: float,
     scoring: RecallProfile | None,
@@ -66,19 +66,19 @@ def seal_prompt(  # noqa: PLR0917  # the first five are bound by the pack
 
     Args:
         replicas: Of the scope that was packed, and of others that it recalls from.
-        incarnation: Of the scope when it was packed.
+        identity: Of the scope when it was packed; 0 if there was none.
         live: Messages that the caller passed in, by the ids of their candidates.
         now: When it was packed.
         scoring: By what recall ranked; None without a query.
     """
     own, selection = replicas[0], packed.selection
-    life = incarnation or own.incarnation  # it may have been created since
+    identity = identity or own.identity  # it may have been created since
     finder = SourceFinder(replicas, live, selection.options.profile)
     layout = build_layout(packed, finder.find, finder.list_scopes, zone_text(selection.request.zone))
     data = encode_layout(layout)
     found = [each.candidate.id for each in packed.list_entries() if each.rule == RECALLED]
     parts = _sample_parts(selection, frozenset(found))
-    receipt = str(Receipt(scope_digest(own.path), _compute_digest(data, layout, life, context)))
+    receipt = str(Receipt(scope_digest(own.path), _compute_digest(data, layout, identity, context)))
     event = PackTraced(
         receipt=receipt,
         at=now,
@@ -88,7 +88,7 @@ def seal_prompt(  # noqa: PLR0917  # the first five are bound by the pack
         scoring=scoring,
         layout=data,
     )
-    return Sealed(receipt, own.path, life, event)
+    return Sealed(receipt, own.path, identity, event)
 
 
 def _sample_parts(selection: Selection, ids: AbstractSet[str]) -> dict[str, Mapping[str, float]]:
@@ -98,11 +98,11 @@ def _sample_parts(selection: Selection, ids: AbstractSet[str]) -> dict[str, Mapp
     return {id: dict(each.parts()) for id, each in islice(ranked.items(), 0, None, step)}
 
 
-def _compute_digest(data: bytes, layout: Layout, incarnation: Incarnation | None, context: Context) -> bytes:
-    """The digest of a prompt and its layout; of what it is made of, in the incarnation of its scope."""
+def _compute_digest(data: bytes, layout: Layout, identity: int, context: Context) -> bytes:
+    """The digest of a prompt and its layout; of what it is made of, with the identity of its scope."""
     digest = hashlib.blake2b(data, digest_size=DIGEST_BYTES)
-    if incarnation is not None and any(ref.kind == "row" and not ref.scope for ref in list_refs(layout)):
-        digest.update(b"%d" % incarnation.chain)
+    if identity and any(ref.kind == "row" and not ref.scope for ref in list_refs(layout)):
+        digest.update(b"%d" % identity)
     for message in context.prompt():
         said = dump_model(message, exclude=_UNSENT)
         digest.update(b"\n%d " % len(said))
@@ -155,7 +155,7 @@ def replay(root: Handle, receipt: str, system: str, messages: Sequence[MessageIn
     if missing:
         return Replay(None, tuple(dict.fromkeys(missing)))
     context = _render(layout, loader, event, system, to_scope_id(path))
-    if _compute_digest(event.layout, layout, own.incarnation, context) != wanted.digest:
+    if _compute_digest(event.layout, layout, own.identity, context) != wanted.digest:
         # The instant of a pack is its process's, and a write may come right after it.
         changed = loader.list_changed(event.at) or [Missing("", to_scope_id(path), "text", "changed")]
         return Replay(None, tuple(changed))

@@ -90,7 +90,7 @@ class SourceFinder:
     def list_scopes(self) -> list[ScopeRef]:
         """The other scopes that were referred to, in the order of their numbers."""
         found = [self._others[each] for each in self._numbers]
-        return [ScopeRef(each.path[1:], each.incarnation.chain if each.incarnation else 0) for each in found]
+        return [ScopeRef(each.path[1:], each.identity) for each in found]
 
     def _find_elsewhere(self, candidate: Candidate) -> list[Source]:
         scope = candidate.scope
@@ -199,8 +199,7 @@ class RowLoader:
         missing = []
         with replica.lock:
             state = replica.state
-            incarnation = 0 if replica.incarnation is None else replica.incarnation.chain
-            is_same = not number or incarnation == self._layout.scopes[number - 1].incarnation
+            is_same = not number or replica.identity == self._layout.scopes[number - 1].incarnation
             ids = _find_ids(state, {ref.place for ref in refs}) if is_same else {}
             for ref in refs:
                 id = self.ids[ref] = ids.get(ref.place, "") if ref.place else ref.id

@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from wmem.engine.replacement import finish_pending
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
-from wmem.model.history import is_index, is_trace
+from wmem.model.history import is_index, is_pending, is_trace
 from wmem.policy import PRIORITIES, Policy
 from wmem.rules.importance import importance
 from wmem.rules.promotion import promotion_rule
@@ -153,7 +154,9 @@ def memory_stats(root: Handle) -> Flow[MemoryStats]:
     """
     root.check_usable()
     now = root.settings.clock()
-    paths = [path for path in (yield from ask(Journal.paths, root.path)) if not (is_index(path) or is_trace(path))]
+    yield from finish_pending(root.engine, root.path[0])
+    listed = yield from ask(Journal.paths, root.path)
+    paths = [path for path in listed if not (is_index(path) or is_trace(path) or is_pending(path))]
     replicas = (yield from root.engine.sync(paths)) if paths else []
     working: list[Row] = []
     long_term: list[Row] = []

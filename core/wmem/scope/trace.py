@@ -120,7 +120,7 @@ def end_turn_with(handle: Handle, turn_id: str, contexts: Sequence[Context]) -> 
     if handle.incarnation is None:
         yield from handle.replica()
     # What was packed before the scope was disposed, and began anew, is no prompt of this turn.
-    events: list[TraceEvent] = [each.event for each in prompts if each.incarnation in (None, handle.incarnation)]
+    events: list[TraceEvent] = [each.event for each in prompts if each.identity in (0, handle.identity)]
     events += _list_tool_calls(handle, turn_id)
     step, _ = yield from append_together(end_turn(handle, turn_id), _append_or_log(handle, turn_id, events))
     return step
@@ -152,9 +152,9 @@ def record_pack(handle_of: Callable[[Path], Handle], context: Context, turn_id: 
     """Append a pack to the trace of its scope; see `AgentMemory.record`."""
     sealed = _unseal(context)
     handle = handle_of(sealed.path)
-    if sealed.incarnation is not None:
+    if sealed.identity:
         yield from handle.replica()
-        if handle.incarnation != sealed.incarnation:  # a trace of its own would outlive it
+        if handle.identity != sealed.identity:  # a trace of its own would outlive it
             raise DisposedError(f"scope {sealed.path!r} was disposed since it was packed")
     now = handle.settings.clock()
     yield from append_trace(handle, new_ulid(now) if turn_id is None else turn_id, [sealed.event], now)

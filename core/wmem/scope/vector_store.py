@@ -13,7 +13,7 @@ from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
 from wmem.log import find_logger
 from wmem.model.change import ItemPut, ItemRemoved
-from wmem.model.history import VECTOR_SCOPE, is_cache, is_trace
+from wmem.model.history import VECTOR_SCOPE, is_cache, is_pending, is_trace
 from wmem.model.row import Row
 from wmem.retrieval.embedder import fingerprint
 from wmem.retrieval.vectors import decode_vector, encode_vector
@@ -105,7 +105,7 @@ def prune_vectors(store: Handle, replica: Replica[Any] | None = None) -> Flow[bo
     if state.rows:
         paths = yield from ask(Journal.paths, store.path[:1])
         replicas = yield from store.engine.sync_readable(
-            [path for path in paths if not (is_cache(path) or is_trace(path))]
+            [path for path in paths if not (is_cache(path) or is_trace(path) or is_pending(path))]
         )
         live: set[str] = set()
         for each in replicas:

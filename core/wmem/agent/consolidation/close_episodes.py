@@ -249,8 +249,7 @@ class _Closer:
         return handle
 
     def _find_life(self) -> int:
-        life = self._context.engine.replica(self._handle.path).incarnation
-        return 0 if life is None else life.chain
+        return self._context.engine.replica(self._handle.path).identity
 
 
 def _is_pending(row: Row, covered: Mapping[str, Row], now: float) -> bool:

@@ -119,8 +119,7 @@ def _merge(
     handle: Handle, clusters: Sequence[Sequence[Row]], job: str, now: float, state: State
 ) -> tuple[Sequence[Change], int]:
     """The changes that merge those clusters of which nothing changed since they were chosen."""
-    assert handle.incarnation is not None  # it holds rows
-    life = handle.incarnation.chain
+    life = handle.identity
     changes: list[Change] = []
     merged = 0
     for survivor, *others in clusters:

@@ -146,7 +146,7 @@ class _Session:
         )
 
     def _find_life(self) -> int:
-        return 0 if self._replica.incarnation is None else self._replica.incarnation.chain
+        return self._replica.identity
 
     def _store(self, each: Round, coverage: Coverage) -> Flow[None]:
         now = self._context.now

@@ -158,7 +158,7 @@ class ConversationFlows:
         if replica.incarnation is None:
             return 0
         now, counter = self.session.settings.clock(), self.session.settings.counter().name
-        life = SessionLife(self.session.path[1:], replica.incarnation.chain)
+        life = SessionLife(self.session.path[1:], replica.identity)
         with replica.lock:
             messages = [state.rows[id] for id in state.messages]
         rows = {row.id: row for row in list_pointers(life, messages, counter, now)}
@@ -234,8 +234,8 @@ class ConversationFlows:
         return [(each, pointed.get(each.path[1:], ())) for each in alive]
 
     def _find_life(self) -> SessionLife | None:
-        incarnation = self.session.incarnation
-        return None if incarnation is None else SessionLife(self.session.path[1:], incarnation.chain)
+        life = self.session.identity
+        return SessionLife(self.session.path[1:], life) if life else None
 
     def _size(self, conversation: Handle | None) -> Size:
         """Messages of this session and of the closed ones, as of the last read or write of this process."""
@@ -265,7 +265,7 @@ class ConversationFlows:
         is_own = names == self.session.path[1:]
         session = self.session if is_own else _open_session(self.session, names)
         replica, state = yield from session.replica()
-        if replica.incarnation is None or not (is_own or replica.incarnation.chain in incarnations):
+        if replica.incarnation is None or not (is_own or replica.identity in incarnations):
             return {}
         with replica.lock:
             tokens = {id: state.rows[id].tokens or 0 for id in ids if id in state.messages}

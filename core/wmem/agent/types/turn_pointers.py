@@ -39,7 +39,7 @@ class ConversationTurn(NamedTuple):
 
 
 class SessionLife(NamedTuple):
-    """A session in one life: its path below the agent's, and the chain of its incarnation."""
+    """A session in one life: its path below the agent's, and the chain of its first incarnation."""
 
     names: tuple[str, ...]
     incarnation: int
@@ -208,8 +208,7 @@ def list_closed_threads(replica: Replica[Any]) -> dict[str, float]:
 
 def is_alive(replica: Replica[Any], incarnation: int) -> bool:
     """Whether a session is still the one that was closed."""
-    life = replica.incarnation
-    return life is not None and life.chain == incarnation and not replica.state.disposed
+    return replica.incarnation is not None and replica.identity == incarnation and not replica.state.disposed
 
 
 def read_turn(pointer: TurnPointer, replica: Replica[Any] | None) -> ConversationTurn:

@@ -98,8 +98,7 @@ def _copy(handle: Handle, target: Handle, row: Row, draft: Row, now: float) -> F
     Args:
         draft: The copy, but for its id.
     """
-    assert handle.incarnation is not None  # the row is from there
-    life = handle.incarnation.chain
+    life = handle.identity
 
     def decide(there: State, own: State) -> tuple[Sequence[Change], MemoryItem | None]:
         if is_erased(own, row.id):
@@ -158,7 +157,7 @@ def _to_promoted_row(
         **rest,
         "metadata": {**(known if isinstance(known, dict) else {}), **told},
         "lineage_ids": [*(lineage if isinstance(lineage, list) else []), row.id],
-        "origins": append_origin(rest, row, path=handle.path, incarnation=handle.incarnation.chain, to=to),
+        "origins": append_origin(rest, row, path=handle.path, incarnation=handle.identity, to=to),
     }
     return row._replace(
         expires_at=handle.settings.retentions.find_expiry(row),

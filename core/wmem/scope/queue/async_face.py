@@ -4,6 +4,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Unpack
 
+from wmem.model.change import Decision
 from wmem.model.checks import check_metadata, check_tags
 from wmem.model.item import ItemFields, MemoryItem, Priority
 from wmem.model.results import Forgotten, Memorized, Summary
@@ -15,7 +16,6 @@ from wmem.scope.items.flows import draft_item
 from wmem.scope.ports import AsyncDrive, AsyncRunRead
 from wmem.scope.queue import flows
 from wmem.scope.queue.flows import ForgetMode, SummarySpan
-from wmem.state import Decision
 
 
 class AsyncQueueReads:

@@ -8,7 +8,7 @@ from wmem.analysis.summarize import WeightedText, extract
 from wmem.describe import describe
 from wmem.errors import InvalidInputError
 from wmem.flow import Flow
-from wmem.model.change import Change, Erased, StepAdvanced, TurnEnded
+from wmem.model.change import Change, Decision, Erased, StepAdvanced, TurnEnded
 from wmem.model.checks import check_count, check_fraction, check_limit, check_turn_id, check_whole_number
 from wmem.model.item import MemoryItem, to_item
 from wmem.model.results import Forgotten, Memorized, Summary
@@ -26,7 +26,7 @@ from wmem.scope.items.capacity import choose_evictions, log_evictions, size_of, 
 from wmem.scope.items.filters import ItemFilter
 from wmem.scope.items.lifetime import hide_item
 from wmem.scope.redaction import redact_text
-from wmem.state import Decision, State
+from wmem.state import State
 
 ForgetMode: TypeAlias = Literal["soft", "hard"]
 SummarySpan: TypeAlias = Literal["all", "recent"]
