@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
+from langchain.agents.middleware import PIIMiddleware
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import HumanMessage
+from langgraph.checkpoint.memory import InMemorySaver
 from llama_index.core.base.llms.types import ChatMessage
 
 import wmem
@@ -114,3 +116,27 @@ def test_a_copy_of_a_memory_with_the_default_redaction_opens_by_itself(tmp_path:
     pickled = pickle.dumps(history)
     history.close()
     assert len(pickle.loads(pickled).messages) == 1
+
+
+@pytest.mark.parametrize("comes_first", [True, False])
+@pytest.mark.parametrize("redaction", [Redaction(), Redaction.strict()])
+def test_beside_langchains_own_redaction_each_message_is_stored_once_with_the_marks_of_both(
+    redaction: Redaction, comes_first: bool
+) -> None:
+    card, hidden = "4929 1234 5678 9015", "[REDACTED_CARD]"
+    with wmem.open("memory://", agent_id="a", redaction=redaction) as memory:
+        ours = WmemMiddleware(memory, budget=2_000, session="s")
+        theirs = PIIMiddleware("email", strategy="mask", apply_to_input=True, apply_to_output=True)
+        agent = create_agent(
+            FakeListChatModel(responses=[f"I write to {MAIL}", "yes", "no"]),
+            middleware=[theirs, ours] if comes_first else [ours, theirs],
+            checkpointer=InMemorySaver(),
+        )
+        for text in (f"Write to {MAIL}, and pay with {card}.", "Did you?", "And not?"):
+            agent.invoke({"messages": [HumanMessage(text)]}, {"configurable": {"thread_id": "t"}})
+        shown = hidden if redaction.on_every_put else card
+        said = [f"Write to ada.lovelace@****.org, and pay with {shown}.", "I write to ada.lovelace@****.org"]
+        session = memory.scope("s")
+        assert [each.text for each in session.messages.all()] == [*said, "Did you?", "yes", "And not?", "no"]
+        kept = session.items.promote(session.items.add(said[0], type="fact").id)
+        assert kept.content == said[0].replace(card, hidden)
