@@ -14,6 +14,7 @@ _EXTRA = "langchain_wmem needs LangChain: pip install 'wmem[langchain]'"
 try:
     from langchain_wmem._convert import from_langchain, to_langchain
     from langchain_wmem._history import WmemChatMessageHistory
+    from langchain_wmem._summarizer import LangChainSummarizer
 except ModuleNotFoundError as exc:
     if exc.name is None or not exc.name.startswith("langchain_core"):
         raise
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from langchain_wmem._tools import wmem_tools
 
 __all__ = [
+    "LangChainSummarizer",
     "WmemChatMessageHistory",
     "WmemMiddleware",
     "WmemPack",

@@ -7,14 +7,15 @@ from typing import Any, NamedTuple, Self
 
 from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import BaseMessage, MessageLikeRepresentation
-from langchain_core.runnables import ensure_config
+from langchain_core.runnables import Runnable, ensure_config
 
 from langchain_wmem._convert import read_message, to_langchain
 from langchain_wmem._dedup import MIN_LOOKBACK, SeenMessages, append_new, is_conversation, lookback
 from langchain_wmem._input import read_input
 from langchain_wmem._pieces import whole_id
 from langchain_wmem._shortening import find_pieces, leave_out_cut, mark_cut
-from wmem import AsyncScope, Context, Features, Message, Redaction, Scope
+from langchain_wmem._summarizer import to_summarizer
+from wmem import AsyncScope, Context, Features, Message, Redaction, Scope, Summarizer
 from wmem.adapter import (
     LazyMemory,
     LongTerm,
@@ -33,6 +34,7 @@ from wmem.adapter import (
     to_session_path,
 )
 from wmem.errors import InvalidInputError
+from wmem.types import SummarizerFunction
 
 
 class _View(NamedTuple):
@@ -85,6 +87,7 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
         features: What the memory may use; only with a URL: see `wmem.open`.
         redaction: What of it is redacted; only with a URL: see `wmem.open`.
         enable_skill_extraction: Whether maintenance makes skills of tool calls; only with a URL.
+        summarizer: Summarizes sessions, as a model of LangChain or what `wmem.open` takes; only with a URL.
 
     Raises:
         InvalidInputError: No session, no agent, an invalid budget, an unknown `store`, or not exactly one of
@@ -105,6 +108,7 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
         features: Features | None = None,
         redaction: Redaction | None = None,
         enable_skill_extraction: bool = True,
+        summarizer: Summarizer | SummarizerFunction | Runnable[Any, Any] | None = None,
     ) -> None:
         super().__init__()
         self._path = to_session_path(session_id, "session_id")
@@ -123,6 +127,7 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
             features=features,
             redaction=redaction,
             enable_skill_extraction=enable_skill_extraction,
+            summarizer=to_summarizer(summarizer),
             store=store,
         )
         # One run reads and adds in one thread, so runs in other threads cannot change its list.

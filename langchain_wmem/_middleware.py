@@ -14,6 +14,7 @@ from langchain.agents.middleware.types import (
     PrivateStateAttr,
 )
 from langchain_core.messages import BaseMessage, RemoveMessage, SystemMessage
+from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 
@@ -28,9 +29,10 @@ from langchain_wmem._request import complete_request, prompt_counter, tool_schem
 from langchain_wmem._retry import call_with_retry, model_name
 from langchain_wmem._run import find_later_hooks, find_run, may_have_guards
 from langchain_wmem._session import LongTermOption, is_single_run, scope_path
+from langchain_wmem._summarizer import to_summarizer
 from langchain_wmem._tools import RunSession, make_tools
 from langchain_wmem._trace import trace_prompt
-from wmem import AsyncScope, Calibrations, Context, Counter, Features, Message, Redaction, Scope
+from wmem import AsyncScope, Calibrations, Context, Counter, Features, Message, Redaction, Scope, Summarizer
 from wmem.adapter import (
     LazyMemory,
     LongTerm,
@@ -49,7 +51,7 @@ from wmem.adapter import (
     to_session_path,
 )
 from wmem.errors import InvalidInputError, WmemError
-from wmem.types import Path, ProviderProfile, Reasoning, Roles
+from wmem.types import Path, ProviderProfile, Reasoning, Roles, SummarizerFunction
 
 _MAX_CONTEXTS = 128
 _STORED = "wmem_stored"
@@ -158,6 +160,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         features: What the memory may use; only with a URL: see `wmem.open`.
         redaction: What of it is redacted; only with a URL: see `wmem.open`.
         enable_skill_extraction: Whether maintenance makes skills of tool calls; only with a URL.
+        summarizer: Summarizes sessions, as a model of LangChain or what `wmem.open` takes; only with a URL.
         ask_model: Check each prompt with the model's own count as well. It may call
             the provider, and does so without awaiting.
         name: Distinguishes several of these middlewares in one agent; the lowest of their ceilings holds.
@@ -195,6 +198,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         features: Features | None = None,
         redaction: Redaction | None = None,
         enable_skill_extraction: bool = True,
+        summarizer: Summarizer | SummarizerFunction | Runnable[Any, Any] | None = None,
         ask_model: bool = False,
         name: str = "wmem",
     ) -> None:
@@ -223,6 +227,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             features=features,
             redaction=redaction,
             enable_skill_extraction=enable_skill_extraction,
+            summarizer=to_summarizer(summarizer),
             store=store,
         )
         self._session = session

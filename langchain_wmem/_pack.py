@@ -25,8 +25,9 @@ from langchain_wmem._run import find_place
 from langchain_wmem._runnable_input import RunnableInput, read_runnable_input
 from langchain_wmem._session import LongTermOption, run_path
 from langchain_wmem._shortening import leave_out_cut, mark_cut
+from langchain_wmem._summarizer import to_summarizer
 from langchain_wmem._trace import describe_prompt, is_heard
-from wmem import AsyncScope, Context, Counter, Features, Message, Redaction, Scope
+from wmem import AsyncScope, Context, Counter, Features, Message, Redaction, Scope, Summarizer
 from wmem.adapter import (
     LazyMemory,
     LongTerm,
@@ -41,7 +42,7 @@ from wmem.adapter import (
     to_session_path,
 )
 from wmem.errors import InvalidInputError
-from wmem.types import Path, ProviderProfile, Reasoning, Roles
+from wmem.types import Path, ProviderProfile, Reasoning, Roles, SummarizerFunction
 
 _MAX_CONTEXTS = 128
 
@@ -122,6 +123,7 @@ class WmemPack(Runnable[object, Any]):
         features: Features | None = None,
         redaction: Redaction | None = None,
         enable_skill_extraction: bool = True,
+        summarizer: Summarizer | SummarizerFunction | Runnable[Any, Any] | None = None,
         name: str = "wmem_pack",
     ) -> None:
         self._settings = PackSettings(
@@ -150,6 +152,7 @@ class WmemPack(Runnable[object, Any]):
             features=features,
             redaction=redaction,
             enable_skill_extraction=enable_skill_extraction,
+            summarizer=to_summarizer(summarizer),
             store=store,
         )
         self._session = session

@@ -4,13 +4,14 @@ from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any, NamedTuple
 
-from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from langgraph.runtime import Runtime, get_runtime
 from pydantic import ValidationError
 
 from langchain_wmem._session import LongTermOption, Session, home_depth, run_path, scope_path
-from wmem import AsyncScope, Counter, Features, Redaction, Scope
+from langchain_wmem._summarizer import to_summarizer
+from wmem import AsyncScope, Counter, Features, Redaction, Scope, Summarizer
 from wmem.adapter import (
     Keep,
     LazyMemory,
@@ -25,7 +26,7 @@ from wmem.adapter import (
     explain_arguments,
 )
 from wmem.errors import InvalidInputError
-from wmem.types import Path
+from wmem.types import Path, SummarizerFunction
 
 _NO_RUN = "session and long_term are functions of an agent's run, and the tool was called outside of one"
 
@@ -44,6 +45,7 @@ def wmem_tools(
     features: Features | None = None,
     redaction: Redaction | None = None,
     enable_skill_extraction: bool = True,
+    summarizer: Summarizer | SummarizerFunction | Runnable[Any, Any] | None = None,
 ) -> list[BaseTool]:
     """The tools `remember`, `recall` and `forget` over a session and its user's long-term memory.
 
@@ -76,6 +78,7 @@ def wmem_tools(
         features: What the memory may use; only with a URL: see `wmem.open`.
         redaction: What of it is redacted; only with a URL: see `wmem.open`.
         enable_skill_extraction: Whether maintenance makes skills of tool calls; only with a URL.
+        summarizer: Summarizes sessions, as a model of LangChain or what `wmem.open` takes; only with a URL.
 
     Raises:
         InvalidInputError: No agent, or an unknown or impossible setting.
@@ -89,6 +92,7 @@ def wmem_tools(
         features=features,
         redaction=redaction,
         enable_skill_extraction=enable_skill_extraction,
+        summarizer=to_summarizer(summarizer),
         store=store,
     )
     return make_tools(made, RunSession(opened, session, option))

@@ -26,7 +26,7 @@ _REPLACEMENTS = {
     "chat_store_key": "pass session_id=",
     **dict.fromkeys(("chat_store", "sql_store", "async_database_uri", "async_engine"), _STORE_BY_URL),
     **dict.fromkeys(("table_name", "db_schema"), f"a store holds agents and sessions; {_STORE_BY_URL}"),
-    "summarize_prompt": "pass summary=, the tokens of a summary of what is left out; it is made without a model",
+    "summarize_prompt": "pass summary=, the tokens of a summary of what is left out, and summarizer= for a model",
     "count_initial_tokens": "initial_token_count always counts",
     **dict.fromkeys(("key", "client", "embedder", "policy", "clock"), "pass memory=wmem.open(…), or store="),
     "counter": "pass tokenizer_fn=, or memory=wmem.open(…, counter=…)",

@@ -5,6 +5,7 @@ from copy import copy
 from typing import Annotated, Any, Self
 
 from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.llms.llm import LLM
 from llama_index.core.memory.types import BaseMemory
 from pydantic import Field, PrivateAttr, StrictBool, ValidationError
 
@@ -12,8 +13,9 @@ from llamaindex_wmem._convert import canonical_json
 from llamaindex_wmem._history import to_storable
 from llamaindex_wmem._options import refuse_unknown
 from llamaindex_wmem._recent_views import RECENT_VIEWS
+from llamaindex_wmem._summarizer import to_summarizer
 from llamaindex_wmem._tokenizer import TokenizerCounter
-from wmem import AsyncScope, Calibrations, Features, InvalidInputError, Message, Redaction, Scope
+from wmem import AsyncScope, Calibrations, Features, InvalidInputError, Message, Redaction, Scope, Summarizer
 from wmem.adapter import (
     LazyMemory,
     LongTermChoice,
@@ -24,7 +26,7 @@ from wmem.adapter import (
     to_session_path,
     to_zone,
 )
-from wmem.types import Orphans, ProviderProfile, Reasoning, Roles
+from wmem.types import Orphans, ProviderProfile, Reasoning, Roles, SummarizerFunction
 
 PRIVATE_URL = "memory://"
 """URL of an in-process memory that only its own handle can reach."""
@@ -97,12 +99,13 @@ class SessionMemory(BaseMemory):
         features: Features | None = None,
         redaction: Redaction | None = None,
         enable_skill_extraction: bool = True,
+        summarizer: Summarizer | SummarizerFunction | LLM | None = None,
         history: Sequence[ChatMessage] = (),
     ) -> Self:
         begun = to_storable(history, RECENT_VIEWS)
         made = cls(**fields)
         made._counter = counter
-        if (handle, counter, features, redaction) != (None,) * 4 or not enable_skill_extraction:
+        if (handle, counter, features, redaction, summarizer) != (None,) * 5 or not enable_skill_extraction:
             memory = fields["url"] if handle is None else handle
             made._use(
                 LazyMemory(
@@ -112,6 +115,7 @@ class SessionMemory(BaseMemory):
                     features=features,
                     redaction=redaction,
                     enable_skill_extraction=enable_skill_extraction,
+                    summarizer=to_summarizer(summarizer),
                 )
             )
         if begun:

@@ -26,6 +26,7 @@ from wmem import (
     Message,
     Redaction,
     Scope,
+    Summarizer,
 )
 from wmem.adapter import (
     LongTerm,
@@ -40,7 +41,7 @@ from wmem.adapter import (
     prompt_tokens,
     run,
 )
-from wmem.types import Orphans, ProviderProfile, Reasoning, Roles
+from wmem.types import Orphans, ProviderProfile, Reasoning, Roles, SummarizerFunction
 
 PACK_OPTIONS = ("reserve", "tail", "recent", "stable", "summary", "zone", "profile", "roles", "orphans", "reasoning")
 _NEWEST_COUNT = 16
@@ -48,7 +49,16 @@ _LOOKBACK_LIMITS = (512, None)
 """How many messages are searched for the newest user message, if the newest 16 hold none; None for all."""
 
 
-_BESIDE_FIELDS = ("memory", "llm", "chat_history", "tokenizer_fn", "features", "redaction", "enable_skill_extraction")
+_BESIDE_FIELDS = (
+    "memory",
+    "llm",
+    "chat_history",
+    "tokenizer_fn",
+    "features",
+    "redaction",
+    "summarizer",
+    "enable_skill_extraction",
+)
 
 
 class WmemMemory(SessionMemory):
@@ -115,6 +125,7 @@ class WmemMemory(SessionMemory):
         features: Features | None = None,
         redaction: Redaction | None = None,
         enable_skill_extraction: bool = True,
+        summarizer: Summarizer | SummarizerFunction | LLM | None = None,
         reserve: int = 0,
         tail: float = 0.5,
         recent: int = 4,
@@ -148,6 +159,8 @@ class WmemMemory(SessionMemory):
             redaction: What of it is redacted. Neither is serialised: copies find them in the process, and are refused
                 elsewhere.
             enable_skill_extraction: Whether maintenance makes skills of tool calls; only with `url`.
+            summarizer: Summarizes sessions, as a model of LlamaIndex or what `wmem.open` takes; only with `url`, and
+                not serialised either.
 
         Raises:
             InvalidInputError: An id or the URL is missing, an option is unknown (those of LlamaIndex's own
@@ -168,10 +181,10 @@ class WmemMemory(SessionMemory):
             url, agent_id = handle.url, handle.agent_id
         if store is not None:
             check_registered(store)
-            if (url, tokenizer_fn, features, redaction) != (None,) * 4 or not enable_skill_extraction:
+            if (url, tokenizer_fn, features, redaction, summarizer) != (None,) * 5 or not enable_skill_extraction:
                 msg = (
                     f"the opener of {store!r} has url, counter and all other options: leave url, tokenizer_fn, "
-                    "features, redaction and enable_skill_extraction out"
+                    "features, redaction, summarizer and enable_skill_extraction out"
                 )
                 raise InvalidInputError(msg)
         if url == PRIVATE_URL and handle is None:
@@ -205,6 +218,7 @@ class WmemMemory(SessionMemory):
             features=features,
             redaction=redaction,
             enable_skill_extraction=enable_skill_extraction,
+            summarizer=summarizer,
             history=() if chat_history is None else chat_history,
         )
 

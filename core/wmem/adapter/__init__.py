@@ -28,6 +28,9 @@ from wmem.model.sendable import to_sendable
 from wmem.model.validation import describe_error
 from wmem.model.values import from_tagged_json, to_tagged_json
 from wmem.model.zones import to_zone
+from wmem.rules.summary_prompt import SummaryPrompt
+from wmem.rules.summary_prompt import write_prompt as write_summary_prompt
+from wmem.scope.summaries.port import check_summary_options
 from wmem.tokens.counter import PROMPT_OVERHEAD
 
 __all__ = [
@@ -43,6 +46,7 @@ __all__ = [
     "SessionName",
     "SizedPrompt",
     "Steps",
+    "SummaryPrompt",
     "ToolHints",
     "ToolName",
     "ToolReply",
@@ -55,6 +59,7 @@ __all__ = [
     "check_fraction",
     "check_instances",
     "check_registered",
+    "check_summary_options",
     "count_message",
     "count_tools",
     "describe",
@@ -81,4 +86,5 @@ __all__ = [
     "to_tagged_json",
     "to_zone",
     "with_usable_ids",
+    "write_summary_prompt",
 ]

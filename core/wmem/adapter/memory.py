@@ -20,6 +20,7 @@ from wmem.journal.redis_url import HIDDEN, RedisUrl
 from wmem.model.checks import check_flag
 from wmem.model.features import Features
 from wmem.rules.redaction import Redaction
+from wmem.scope.summaries.port import Summarizer, SummarizerFunction
 from wmem.tokens.counter import Counter
 
 Memory: TypeAlias = AgentMemory | AsyncAgentMemory
@@ -45,6 +46,7 @@ class LazyMemory:
         features: What the memory may use; only with a URL, as `redaction`.
         redaction: See `wmem.open`. Neither is written out: a copy is never opened with more features or less redaction.
         enable_skill_extraction: Whether maintenance makes skills of tool calls; only with a URL.
+        summarizer: See `wmem.open`; only with a URL. It is not written out either.
         store: The name under which its opener is registered: see `wmem.register`.
         needs: Of a copy: with what the memory was opened beside its URL.
 
@@ -61,6 +63,7 @@ class LazyMemory:
         features: Features | None = None,
         redaction: Redaction | None = None,
         enable_skill_extraction: bool = True,
+        summarizer: Summarizer | SummarizerFunction | None = None,
         store: str | None = None,
         needs: Sequence[str] = (),
     ) -> None:
@@ -89,12 +92,16 @@ class LazyMemory:
         if not is_plain and not isinstance(memory, str):
             msg = f"an open memory has features, redaction and {_EXTRACTION} of its own; pass them to wmem.open instead"
             raise InvalidInputError(msg)
+        if summarizer is not None and not isinstance(memory, str):
+            raise InvalidInputError("an open memory has a summarizer of its own; pass it to wmem.open instead")
         self._agent_id = agent_id or ""
         self._counter, self._features, self._redaction = counter, features, redaction
+        self._summarizer = summarizer
         self._extracts_skills = enable_skill_extraction
         # Before the first use, too, a copy needs them.
         told = {"features": features not in (None, Features.all()), "redaction": redaction not in (None, Redaction())}
         told[_EXTRACTION] = not enable_skill_extraction
+        told["summarizer"] = summarizer is not None
         self._needs = _join(self._needs, [name for name, is_needed in told.items() if is_needed])
         self._lock = new_renewed_lock()
         self._opened: Memory | None = None
@@ -133,6 +140,7 @@ class LazyMemory:
             "features": self._features is not None,
             "redaction": self._redaction is not None,
             _EXTRACTION: not self._extracts_skills,
+            "summarizer": self._summarizer is not None,
         }
         return tuple(each for each in self._needs if not held.get(each))
 
@@ -164,6 +172,7 @@ class LazyMemory:
             features=self._features,
             redaction=self._redaction,
             enable_skill_extraction=self._extracts_skills,
+            summarizer=self._summarizer,
         )
 
     async def _aopen(self) -> AsyncAgentMemory:
@@ -178,6 +187,7 @@ class LazyMemory:
             features=self._features,
             redaction=self._redaction,
             enable_skill_extraction=self._extracts_skills,
+            summarizer=self._summarizer,
         )
 
     def _find(self) -> AgentMemory | None:
@@ -242,6 +252,7 @@ class LazyMemory:
             features=self._features,
             redaction=self._redaction,
             enable_skill_extraction=self._extracts_skills,
+            summarizer=self._summarizer,
             store=self.store,
             needs=self._needs,
         )

@@ -6,7 +6,7 @@ from typing import Protocol, TypeAlias
 from wmem.describe import describe
 from wmem.engine.guard import Guard
 from wmem.errors import InvalidInputError
-from wmem.model.checks import check_count
+from wmem.model.checks import check_count, check_seconds
 
 TIMEOUT_S = 60.0
 MAX_INPUT_TOKENS = 16_000
@@ -36,6 +36,18 @@ class Summarizer(Protocol):
 
 SummarizerFunction: TypeAlias = Callable[[Sequence[str], int], str | Awaitable[str]]
 """A function, or coroutine function, that does what `Summarizer.summarize` does."""
+
+
+def check_summary_options(timeout_s: object, max_input_tokens: object, what: str = "summarizer") -> tuple[float, int]:
+    """Check how long a call of a summarizer may take, and how many tokens of texts it takes.
+
+    Raises:
+        InvalidInputError: One is out of range.
+    """
+    return (
+        check_seconds(timeout_s, f"timeout_s of the {what}"),
+        check_count(max_input_tokens, f"max_input_tokens of the {what}", _LEAST_INPUT_TOKENS),
+    )
 
 
 class GuardedSummarizer:
@@ -70,4 +82,4 @@ class GuardedSummarizer:
             async_function=coroutine if callable(coroutine) else None,
         )
         most = getattr(summarizer, "max_input_tokens", MAX_INPUT_TOKENS)
-        self.max_input_tokens = check_count(most, f"max_input_tokens of {self.guard}", _LEAST_INPUT_TOKENS)
+        _, self.max_input_tokens = check_summary_options(self.guard.timeout_s, most, f"summarizer {self.guard.name!r}")
