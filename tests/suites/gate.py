@@ -323,3 +323,56 @@ class GateSuite(FacetSuite):
         assert "closes" not in context.note
         assert any(damaged.id in warning for warning in context.warnings)
         assert call(items.remove, damaged.id)
+
+    # -- promotion
+
+    def test_what_is_promoted_passes_the_gate_and_stays_pending_where_it_does_not(
+        self, open_memory: MemoryOpener, call: Call
+    ) -> None:
+        memory = open_memory(gate=Gate(min_importance=0.7, min_novelty=0.2))
+        items = memory.scope("s").items
+        weak = call(items.add, "a weak fact", type="fact", importance=0.5)
+        strong = call(items.add, "a strong fact", type="fact", importance=0.7)
+        with pytest.raises(wmem.RejectedError, match=r"importance 0\.5 is below 0\.7"):
+            call(items.promote, weak.id)
+        call(items.promote, strong.id)
+        assert [each.content for each in call(memory.semantic.items.all)] == ["a strong fact"]
+        assert [each.id for each in call(items.all)] == [weak.id]
+        bulk = call(items.promote_many, [weak.id, strong.id])
+        assert (bulk.success, bulk.failed) == (1, 1)
+        # Of its own accord it is only left where it is.
+        critical = call(items.add, "a critical word", type="fact", importance=0.1, priority="critical")
+        assert call(items.fetch, critical.id).promoted_to is None
+        assert [each.id for each in call(items.pending)] == [critical.id]
+
+    def test_what_says_the_same_is_joined_and_not_copied_again(self, open_memory: MemoryOpener, call: Call) -> None:
+        memory = open_memory(gate=Gate(min_novelty=0.2))
+        first, second = memory.scope("a").items, memory.scope("b").items
+        one = call(first.add, "The user lives in Berlin.", type="fact", tags=["home"])
+        two = call(second.add, "the user lives in Berlin", type="fact", tags=["town"])
+        other = call(second.add, "The user lives in Bern.", type="fact")
+        kept = call(first.promote, one.id)
+        joined = call(second.promote, two.id)
+        assert (joined.id, set(joined.tags)) == (kept.id, {"home", "town"})
+        assert call(second.promote, two.id).id == kept.id
+        assert call(second.get, two.id).promoted_to == kept.id
+        call(second.promote, other.id)
+        assert [each.content for each in call(memory.semantic.items.all)] == [one.content, other.content]
+        # A copy is found by its origin, also by a process that knows nothing of the first one.
+        again = open_memory.in_other_process(gate=Gate(min_novelty=0.2))
+        assert call(again.scope("b").items.promote, two.id).id == kept.id
+        # Without a minimum each is copied, once.
+        plain = open_memory.in_other_process()
+        third = call(plain.scope("c").items.add, "The user lives in Berlin", type="fact")
+        assert call(plain.scope("c").items.promote, third.id).id != kept.id
+
+    def test_a_rule_of_the_users_own_says_where_an_item_is_promoted_to(
+        self, open_memory: MemoryOpener, call: Call
+    ) -> None:
+        memory = open_memory(gate=Gate(routes=[Route("receipts", ["working", "semantic"], tags=["receipt"])]))
+        items = memory.scope("s").items
+        receipt = call(items.add, "paid 7 euros", type="observation", tags=["Receipt"])
+        plain = call(items.add, "saw a heron", type="observation")
+        call(items.promote_many, [receipt.id, plain.id])
+        assert [each.content for each in call(memory.semantic.items.all)] == ["paid 7 euros"]
+        assert [each.content for each in call(memory.episodic.items.all)] == ["saw a heron"]

@@ -5,7 +5,7 @@ What is refused is stored nowhere. The novelty of what long-term memory takes is
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice, takewhile
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from wmem.engine.replica import Replica
 from wmem.flow import Flow
@@ -48,15 +48,16 @@ class Weighed(NamedTuple):
     same_id: str = ""
     newest_id: str = ""
 
-    def check_newer(self, state: State, now: float) -> Rejected | None:
-        """Why it is refused in the light of what others have stored since it was weighed."""
-        if not self.minima.novelty:
-            return None
+    def compare_with_newer(self, state: State, now: float) -> Self:
+        """The same in the light of what others have stored since it was weighed."""
+        if not self.minima.novelty or self.rejected is not None:
+            return self
         newer = takewhile(lambda each: each != self.newest_id, reversed(state.items))
-        text = load_json(self.row.content)
-        rows = (row for row in map(state.rows.__getitem__, newer) if row.visible(now))
-        nearest, _ = find_nearest(text, (load_json(row.content) for row in rows))
-        return find_fault(self.minima, 1.0, 1.0 - nearest)
+        rows = [row for row in map(state.rows.__getitem__, newer) if row.visible(now)]
+        nearest, place = find_nearest(load_json(self.row.content), (load_json(row.content) for row in rows))
+        if (fault := find_fault(self.minima, 1.0, 1.0 - nearest)) is None:
+            return self
+        return self._replace(rejected=fault, same_id=rows[place].id if nearest == 1 else "")
 
 
 def is_long_term(path: Path) -> bool:
@@ -129,7 +130,7 @@ def store_weighed(handle: Handle, weighed: Weighed, now: float) -> Flow[Weighed]
         return weighed
 
     def decide(state: State) -> tuple[Sequence[Change], tuple[Rejected | None, Sequence[Change]]]:
-        if (rejected := weighed.check_newer(state, now)) is not None:
+        if (rejected := weighed.compare_with_newer(state, now).rejected) is not None:
             return [], (rejected, [])
         room = make_room(handle, state, [weighed.row], now)
         return [*room, ItemPut(weighed.row)], (None, room)

@@ -17,7 +17,7 @@ from wmem.model.removal import MERGE_JOB
 from wmem.model.row import Row
 from wmem.model.values import load_json
 from wmem.rules.merging import choose_cluster, list_common_fields, merge_rows
-from wmem.rules.nearness import gist, says_the_same
+from wmem.rules.nearness import Saying, says_the_same
 from wmem.rules.precedence import is_item
 from wmem.rules.routing import SEMANTIC
 from wmem.scope.handle import Handle
@@ -35,7 +35,7 @@ class _Key(NamedTuple):
     """What items have in common that may be merged."""
 
     fields: bytes
-    gist: str
+    saying: str
 
 
 class _Gists(Derived):
@@ -55,7 +55,7 @@ class _Gists(Derived):
                 if not ids:
                     del self._by_key[key]
             if row is not None and _may_merge(row):
-                self._keys[id] = key = _Key(list_common_fields(row), gist(load_json(row.content)))
+                self._keys[id] = key = _Key(list_common_fields(row), Saying.of(load_json(row.content)).key)
                 self._by_key.setdefault(key, {})[id] = None
 
     def list_groups(self, ids: Iterable[str]) -> list[list[str]]:

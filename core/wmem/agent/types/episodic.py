@@ -81,8 +81,9 @@ class EpisodicFlows:
 
         # Decided on the state that it is appended to: two processes never begin two episodes at once.
         def decide(state: State) -> tuple[Sequence[Change], Weighed]:
-            if (rejected := weighed.check_newer(state, now)) is not None:
-                return [], weighed._replace(rejected=rejected)
+            current = weighed.compare_with_newer(state, now)
+            if current.rejected is not None:
+                return [], current
             episode_id = choose_episode(find_open_episode(state, rest.get("thread_id") or None), part, self.limits)
             put = handle.redact(row._replace(rest=dump_json({**rest, "episode_id": episode_id})))
             return [ItemPut(put)], weighed._replace(row=put)

@@ -294,7 +294,8 @@ class Items(ItemReads):
     def promote(self, id: str, *, if_promoted: IfPromoted = "return") -> MemoryItem:  # the field's own name
         """Copy an item to long-term memory; the original is marked as promoted and stays until it expires.
 
-        Idempotent, also across processes: an item is copied once.
+        Idempotent, also across processes: an item is copied once. It passes the memory's gate; where that asks for
+        novelty, what says the same as an item there is joined to it: that one is returned, and tells of both.
 
         Args:
             if_promoted: ``"error"`` raises on a second promotion.
@@ -306,6 +307,7 @@ class Items(ItemReads):
             NotFoundError: There is no such item.
             ExpiredError: It has expired.
             AlreadyPromotedError: It was promoted before, and `if_promoted` is ``"error"``.
+            RejectedError: It is not important or new enough; nothing was changed.
             FeatureNotEnabledError: The memory was opened without long-term memory.
         """
         return self._drive(promotion_flows.promote(self._handle, id, if_promoted=if_promoted))

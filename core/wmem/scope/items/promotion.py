@@ -1,18 +1,18 @@
 """Promotion of items to long-term memory: copied there first, then marked here; idempotent."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain, count
 from typing import Any, Literal, TypeAlias
 
 from wmem.describe import describe
-from wmem.errors import AlreadyPromotedError, InvalidInputError, NotFoundError, WmemError
+from wmem.errors import AlreadyPromotedError, InvalidInputError, NotFoundError, RejectedError, WmemError
 from wmem.flow import Flow
 from wmem.log import find_logger
 from wmem.model.change import Change, ItemPromoted, ItemPut
 from wmem.model.checks import check_id
 from wmem.model.features import check_long_term
-from wmem.model.history import Path, to_scope_id
+from wmem.model.history import RESERVED_PREFIX, Path, to_scope_id
 from wmem.model.ids import to_promoted_id
 from wmem.model.item import MemoryItem, to_item
 from wmem.model.origin import append_origin
@@ -20,10 +20,13 @@ from wmem.model.results import BulkPromotion, Promoted
 from wmem.model.row import Row
 from wmem.model.values import dump_json, load_json
 from wmem.policy import Policy
+from wmem.rules.gate import fresh_importance
 from wmem.rules.importance import importance as importance_of
-from wmem.rules.routing import EPISODIC, SEMANTIC, route
+from wmem.rules.merging import merge_rows
+from wmem.rules.routing import EPISODIC, SEMANTIC, Subject, find_route, normalize_type, route
 from wmem.scope.copies import create_empty, find_promoted, is_erased
 from wmem.scope.erasure import erase
+from wmem.scope.gate import Weighed, weigh
 from wmem.scope.handle import Handle
 from wmem.scope.items.flows import find_item, touch
 from wmem.scope.items.reads import get_item, to_current_item
@@ -68,11 +71,15 @@ def promote(handle: Handle, item_id: str, *, if_promoted: IfPromoted, rule: str 
     handle.settings.retentions.check_long_term(row)
     rest = load_json(row.rest or b"{}")
     scope = next(iter(handle.long_term_scopes), handle.path[:1])
-    target = long_term_handle(handle, scope, route(row, rest.get("kind", "fact")))
+    target = long_term_handle(handle, scope, _find_target(handle, row, rest))
     draft = _to_promoted_row(handle, row, rest, now, unwritten=unwritten, rule=rule, to=target.path)
     draft = target.redact(draft, whole=True)
+    weighed = Weighed(draft)
+    if row.promoted_to is None:
+        minima = handle.settings.gates.minima(target.path[-1].removeprefix(RESERVED_PREFIX))
+        weighed = yield from weigh(target, draft, now, minima, lambda: importance_of(row, now, unwritten))
     # Copy first, mark second: after a crash in between it is pending, and the next attempt finds the copy.
-    kept = yield from _copy(handle, target, row, draft, now)
+    kept = yield from _copy(handle, target, row, weighed, now)
 
     def mark(own: State) -> tuple[Sequence[Change], bool]:
         held = own.rows.get(item_id)
@@ -92,11 +99,29 @@ def promote(handle: Handle, item_id: str, *, if_promoted: IfPromoted, rule: str 
     return kept
 
 
-def _copy(handle: Handle, target: Handle, row: Row, draft: Row, now: float) -> Flow[MemoryItem]:
-    """Copy a row to long-term memory, unless a copy is there.
+def _find_target(handle: Handle, row: Row, rest: Mapping[str, Any]) -> str:
+    """The reserved scope that an item is promoted to: by the user's first rule that applies, if it names one."""
+    kind, dynamic_type = rest.get("kind", "fact"), rest.get("dynamic_type")
+    if routes := handle.settings.gates.gate.routes:
+        importance = row.importance
+        if importance is None:
+            importance = fresh_importance(load_json(row.content), row.priority, handle.engine.analyzer)
+        type_name, source = normalize_type(row.type, dynamic_type), rest.get("source") or ""
+        named = find_route(Subject(type_name, kind, row.tags, source, importance), routes)
+        for store in () if named is None else named.stores:
+            if (name := f"{RESERVED_PREFIX}{store}") in (SEMANTIC, EPISODIC):
+                return name
+    return route(row, kind, dynamic_type)
+
+
+def _copy(handle: Handle, target: Handle, row: Row, weighed: Weighed, now: float) -> Flow[MemoryItem]:
+    """Copy a row to long-term memory, unless a copy is there; what says the same as an item there is joined to it.
 
     Args:
-        draft: The copy, but for its id.
+        weighed: The copy, but for its id.
+
+    Raises:
+        RejectedError: It is refused.
     """
     life = handle.identity
 
@@ -109,8 +134,16 @@ def _copy(handle: Handle, target: Handle, row: Row, draft: Row, now: float) -> F
         copy = find_promoted(there, target.path, row, handle.path, life)
         if copy is not None:
             return [], to_current_item(there, copy, now)
-        made = draft._replace(id=_free_promoted_id(there, row.id, now))
-        return [ItemPut(made)], to_current_item(there, made, now)
+        made = weighed.row._replace(id=_free_promoted_id(there, row.id, now))
+        current = weighed.compare_with_newer(there, now)
+        if (fault := current.rejected) is None:
+            return [ItemPut(made)], to_current_item(there, made, now)
+        same = there.rows.get(current.same_id)
+        if same is None or not same.visible(now) or target.incarnation is None:
+            msg = f"item {row.id!r} was not promoted to {target.id!r}: {fault.reason} {fault.value:.4g} is below"
+            raise RejectedError(f"{msg} {fault.minimum:.4g}")
+        joined = target.redact(merge_rows(same, [made], path=target.path, incarnation=target.incarnation.chain))
+        return [ItemPut(joined)], to_current_item(there, joined, now)
 
     kept = None
     while kept is None:
