@@ -37,6 +37,7 @@ REDACTION_KINDS: Mapping[str, RedactionKind] = MappingProxyType(
             "addresses of Bitcoin, Litecoin, Dogecoin, Tron, Ethereum", "Base58Check, Bech32; Ethereum: form"
         ),
         "date_of_birth": RedactionKind("dates", _LABELLED),
+        "device_id": RedactionKind("IMEI, IMSI and the like", _LABELLED),
         "discord_token": RedactionKind("bot tokens", "form"),
         "driving_licence": RedactionKind("numbers of driving licences", _LABELLED),
         "email": RedactionKind("e-mail addresses, also as `(at)` and `%40`", "form; `git@host:` is nobody's"),
@@ -64,7 +65,7 @@ REDACTION_KINDS: Mapping[str, RedactionKind] = MappingProxyType(
         "phone": RedactionKind(
             "telephone numbers, international and common national forms", "form; beside a label six to fifteen digits"
         ),
-        "pin": RedactionKind("PINs and one-time codes", f"three to eight digits {_LABELLED}"),
+        "pin": RedactionKind("PINs and one-time codes", f"three to thirteen digits {_LABELLED}"),
         "private_key": RedactionKind(
             "PEM, PGP and PuTTY private keys, also cut off or on one line; Bitcoin keys", "delimiters; Base58Check"
         ),

@@ -34,7 +34,7 @@ _SPACED = (
     ),  # Italy
 )
 _CRYPTO = re.compile(
-    r"(?<![A-Za-z0-9])(?=[0-9a-zA-Z]{14})(?:(?P<ether>0x[0-9a-fA-F]{40})|(?P<segwit>(?:bc|tb|ltc)1[02-9ac-hj-np-z]{11,71})"
+    r"(?<![A-Za-z0-9])(?=[0-9a-zA-Z]{14})(?:(?P<ether>0x[0-9a-fA-F]{40})|(?P<segwit>(?:bc|tb|ltc)1[02-9ac-hj-np-z]{11,71}|(?:BC|TB|LTC)1[02-9AC-HJ-NP-Z]{11,71})"
     r"|(?P<base58>[13mn2LMDT9A][1-9A-HJ-NP-Za-km-z]{25,34})|(?P<key>[5KLc9][1-9A-HJ-NP-Za-km-z]{50,51})"
     r"|(?P<extended>x(?:prv|pub)[1-9A-HJ-NP-Za-km-z]{100,110}))(?![A-Za-z0-9])"
 )
@@ -81,6 +81,6 @@ def _crypto(text: str) -> Iterator[Span]:
             if not is_base58_checked(match[0]):
                 continue
             kind = "private_key" if match.lastgroup == "key" or match[0].startswith("xprv") else kind
-        elif match.lastgroup == "segwit" and not is_bech32(match[0]):
+        elif match.lastgroup == "segwit" and not is_bech32(match[0].lower()):
             continue
         yield Span(*match.span(), kind)

@@ -24,7 +24,7 @@ _NUMBER_HERE = re.compile(
     r"(?:[A-Za-z]{1,5}(?=\d)|[A-Z]{1,4}[ \-](?=\d))?\d[A-Za-z0-9]{0,30}(?:(?:[ ]?\r?\n[ ]{0,4}|%20|[ .\-/()]{1,2})[A-Za-z0-9]{0,12}?\d[A-Za-z0-9]{0,12}){0,7}(?:[ \-][A-Z]{1,2}(?![A-Za-z0-9]))?"
 )
 _PHONE_HERE = re.compile(r"[+(]{0,2}\d(?:[ ]?\r?\n[ ]{0,4}|%20|[ .\-/()]{0,3}\d){4,17}")
-_PIN_HERE = re.compile(r"\d(?:[ \-]?\d){2,9}|[A-Z0-9]{3,4}-[A-Z0-9]{3,4}")
+_PIN_HERE = re.compile(r"\d(?:[ \-]?\d){2,12}|[A-Z0-9]{3,4}-[A-Z0-9]{3,4}")
 _CODE3_HERE = re.compile(r"\d{3,4}")
 _MONTHS = r"[^\W\d_]{3,12}\.?"
 _BIRTH_HERE = re.compile(
@@ -65,7 +65,7 @@ class _Shape(NamedTuple):
 
 
 _SHAPES: Mapping[str, _Shape] = {
-    "pin": _Shape(_PIN_HERE, 3, 8),
+    "pin": _Shape(_PIN_HERE, 3, 13),
     "card_security_code": _Shape(_CODE3_HERE, 3, 4),
     "date_of_birth": _Shape(_BIRTH_HERE, 3, 8),
     "passport": _Shape(_NUMBER_HERE, 5, 12),
@@ -76,6 +76,7 @@ _SHAPES: Mapping[str, _Shape] = {
     "bank_account": _Shape(_NUMBER_HERE, 5, 24),
     "iban": _Shape(_NUMBER_HERE, 10, 34),
     "phone": _Shape(_PHONE_HERE, 6, 17),
+    "device_id": _Shape(_NUMBER_HERE, 8, 24),
     "card": _Shape(_NUMBER_HERE, 12, 19),
     "location": _Shape(_LOCATION_HERE, 4, 36),
     "vehicle_id": _Shape(_PLATE_HERE, 1, 17),

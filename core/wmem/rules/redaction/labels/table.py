@@ -60,13 +60,13 @@ PHRASES: Mapping[str, str] = {
         "carta d'identità|codice fiscale|documento d'identità|cartão de cidadão|cartão do cidadão|bilhete de identidade|identidade|rg|bsn|burgerservicenummer|identiteitskaart|"
         "sofinummer|rijksregisternummer|pesel|dowód osobisty|dowodu osobistego|dowód|numer dowodu|снилс|удостоверение личности|身份证|身份证号|身份证号码|身分證|"
         "身分證字號|マイナンバー|個人番号|my number|personnummer|cpr|cpr nummer|cpr nr|henkilötunnus|hetu|fødselsnummer|tc kimlik|kimlik no|kimlik numarası|kimlik|주민등록번호|주민번호|"
-        "رقم الهوية|الهوية الوطنية|الهوية|بطاقة الهوية|aadhaar|aadhar|आधार|nric|hkid|emirates id|rodné číslo|oib|jmbg|cnp|egn|pps number|pps|ppsn|isikukood|teudat zehut|nik|ktp|cccd|cmnd|emso|amka"
+        "رقم الهوية|الهوية الوطنية|الهوية|بطاقة الهوية|aadhaar|aadhar|आधार|nric|hkid|emirates id|rodné číslo|oib|jmbg|cnp|egn|pps number|pps|ppsn|isikukood|teudat zehut|nik|ktp|cccd|cmnd|emso|amka|nn|niss|rrn|rč|ni|ci|cédula de identidad|kennitala|idno|cui|cnic|cc|рнокпп|іпн|bis|vid|epic|onderwijsnummer|upn"
     ),
     "tax_id": (
         "tin|itin|ein|tax id|tax identification number|taxpayer id|taxpayer identification number|tax number|tax no|tax file number|tfn|employer identification number|steuer id|"
         "steueridentifikationsnummer|steuernummer|steuer identifikationsnummer|steueridnr|idnr|numéro fiscal|siret|siren|nif|cif|rfc|partita iva|p iva|cpf|cnpj|nip|regon|инн|огрн|vat|vat number|vat id|vat no|vat registration|"
         "ust id|ust idnr|ustidnr|umsatzsteuer id|tva|numéro de tva|btw|btw nummer|utr|abn|pan|pan card|pan number|gstin|税号|纳税人识别号|法人番号|vergi no|vergi kimlik|vergi numarası|사업자등록번호|"
-        "الرقم الضريبي|rut|cuit|cuil|nit|ruc|ird|ird number"
+        "الرقم الضريبي|rut|nipt|abgabenkontonummer|tax registration number|business number|bn|y tunnus|npwp|brn|едб|cf|pib|uen|ninea|vkn|ubn|ptin|atin|rif|mst|gst|gst number|vat registration number|st nr|anum|cuit|cuil|nit|ruc|ird|ird number"
     ),
     "health_id": (
         "nhs|nhs number|nhs no|medicare|medicare number|medicare no|medicaid|medical record|medical record number|mrn|health insurance number|health insurance|health card|health card number|health number|patient id|"
@@ -77,7 +77,7 @@ PHRASES: Mapping[str, str] = {
         "account number|account no|account nr|account num|acct|acct no|acct number|bank account|bank account number|bank acct|acc no|kontonummer|konto|kontonr|konto nr|numéro de compte|compte bancaire|n° de compte|compte|"
         "número de cuenta|cuenta bancaria|cuenta|numero di conto|conto corrente|conto|número da conta|conta corrente|conta bancária|conta|rekeningnummer|bankrekening|rekening|"
         "numer konta|nr konta|konto bankowe|rachunek|numer rachunku|номер счёта|номер счета|счёт|счет|расчётный счёт|расчетный счет|р с|银行账号|银行账户|账号|帐号|账户|銀行口座|口座番号|口座|hesap numarası|hesap no|hesap|"
-        "계좌번호|계좌|رقم الحساب|الحساب البنكي|routing number|routing no|routing|aba|aba number|sort code|bsb|bankleitzahl|blz|transit number|ifsc|clabe"
+        "계좌번호|계좌|رقم الحساب|الحساب البنكي|routing number|routing no|routing|aba|aba number|sort code|bsb|bankleitzahl|blz|transit number|ifsc|clabe|cbu|ccc|rtn|esr|bik|бик"
     ),
     "iban": "iban|iban number|رقم الآيبان|آيبان",
     "phone": (
@@ -101,6 +101,7 @@ PHRASES: Mapping[str, str] = {
         "license plate|licence plate|number plate|plate number|registration plate|plate no|kennzeichen|nummernschild|plaque d'immatriculation|immatriculation|matrícula|placa|targa|kenteken|numer rejestracyjny|rejestracja|госномер|номер машины|车牌|车牌号|車牌|ナンバープレート|plaka|차량번호|رقم اللوحة"
     ),
     "session": "session id|sessionid|session token|session key|session cookie|sid|cookie|sitzungs id|sitzungsid|phpsessid|jsessionid",
+    "device_id": "imei|imei number|imsi|meid|iccid|udid|idfa|device id|geräte id",
     "seed_phrase": (
         "seed phrase|recovery phrase|mnemonic|mnemonic phrase|secret phrase|wallet phrase|secret recovery phrase|seed words|wiederherstellungsphrase|phrase de récupération|frase semilla|frase de recuperación|frase seed|frase semente|"
         "herstelzin|fraza odzyskiwania|сид фраза|мнемоника|助记词|助記詞|リカバリーフレーズ|シードフレーズ|kurtarma ifadesi|복구 문구|عبارة الاسترداد"
