@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     from wmem.policy import Capacity, Policy
     from wmem.retrieval.embedder import Embedder
     from wmem.retrieval.tuning import propose_profile
-    from wmem.rules.redaction import Redacted, Redaction, Span
+    from wmem.rules.redaction import PresidioRecognizer, Redacted, Redaction, Span
     from wmem.rules.retention import Retention
     from wmem.rules.standing import find_standing_requests
     from wmem.scope import AsyncScope, Scope, ScopeView
@@ -144,6 +144,7 @@ __all__ = [
     "NotFoundError",
     "Part",
     "Policy",
+    "PresidioRecognizer",
     "Promoted",
     "RecallProfile",
     "RecallUse",
@@ -243,8 +244,8 @@ _HOMES = {
     ),
     "wmem.pack.render": ("is_note",),
     "wmem.model.vault": ("MemoryVault", "Vault"),
-    "wmem.rules.redaction": ("Redacted", "Redaction", "Span"),
     "wmem.rules.retention": ("Retention",),
+    "wmem.rules.redaction": ("PresidioRecognizer", "Redacted", "Redaction", "Span"),
     "wmem.rules.standing": ("find_standing_requests",),
     "wmem.policy": ("Capacity", "Policy"),
     "wmem.retrieval.tuning": ("propose_profile",),

@@ -55,7 +55,7 @@ from wmem.model.trace import (
 )
 from wmem.pack.request import NoteRole, Orphans, PromptCounter, Reasoning
 from wmem.retrieval.embedder import Matrix
-from wmem.rules.redaction import REDACTION_KINDS, Recognizer, RedactionKind, RedactionStatus
+from wmem.rules.redaction import REDACTION_KINDS, PresidioAnalyzer, Recognizer, RedactionKind, RedactionStatus
 from wmem.rules.ttl import DEFAULT_TTL, DefaultTtl
 from wmem.scope.context_window import ContextWindow
 from wmem.scope.entries.async_face import AsyncEntries, AsyncLocalEntries
@@ -138,6 +138,7 @@ __all__ = [
     "PartKind",
     "Path",
     "Placed",
+    "PresidioAnalyzer",
     "Priority",
     "PromotionTraced",
     "PromptCounter",

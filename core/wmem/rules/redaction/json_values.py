@@ -10,6 +10,7 @@ _PIECE = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[{}\[\],:]|-?\d[\d.eE+\-]*+|[tfn][a-
 _OPENING = ("{", "[")
 _NAMING_FIELDS = frozenset({"name", "key", "field", "label", "variable", "header", "param", "parameter"})
 _VALUE_FIELDS = frozenset({"value", "val", "default", "content", "data", "text", "answer"})
+_PARTS = frozenset({"number", "no", "nr", "num", "id", "code"})
 _MAX_NAME_CHARS = 64
 
 
@@ -70,6 +71,8 @@ class _Container:
             return self.name
         if self.field.lower() in _VALUE_FIELDS:
             return self.subject or self.name
+        if self.name and self.field.lower() in _PARTS:
+            return f"{self.name} {self.field}"
         return self.field
 
 

@@ -1,13 +1,11 @@
-"""Finds keys and tokens that their own form tells: of vendors, JSON web tokens, private keys, headers with credentials."""
+"""Finds keys and tokens that their own form tells: of vendors, JSON web tokens, private keys."""
 
-import base64
-import binascii
 import re
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from wmem.rules.redaction.reading import Reading, find_places
+from wmem.rules.redaction.reading import Reading
 from wmem.rules.redaction.spans import Span
 
 _T = r"[A-Za-z0-9_\-]"
@@ -98,28 +96,6 @@ _AWS_REACH = 240
 
 _JWT = re.compile(r"eyJ(?:(?<![A-Za-z0-9_]...)|(?<=\\[nrt]...))[A-Za-z0-9_\-]{8,}+(?:\.[A-Za-z0-9_\-]{0,}+){1,4}")
 _LEAST_JWT = 24
-_SCHEMES = ("bearer", "token", "apikey", "api-key", "digest", "negotiate", "basic")
-_CREDENTIAL_HERE = re.compile(r"[ ]{1,4}([A-Za-z0-9._~+/\-=:|]{6,4096})")
-_HEADER_HERE = re.compile(
-    r"[\"']?[ ]{0,2}[:=][ ]{0,2}[\"']?(?:(?:bearer|basic|token|apikey|digest|key)[ ]{1,4})?([A-Za-z0-9._~+/\-=:|]{8,4096})",
-    re.IGNORECASE,
-)
-_COOKIES_HERE = re.compile(r"2?[\"']?[ ]{0,2}[:=][ ]{0,2}[\"']?([\w.\-]{1,80}=[^\"'\r\n]{1,4096})")
-_SESSIONS = (
-    *(
-        "phpsessid",
-        "jsessionid",
-        "asp.net_sessionid",
-        "connect.sid",
-        "laravel_session",
-        "sessionid",
-        "session_token",
-        "_session",
-    ),
-    *("csrftoken", "xsrf-token", "__secure-", "__host-", "aspsessionid"),
-)
-_SESSION_HERE = re.compile(r"(?:(?<=-)[\w\-]{1,40}|(?<=id)[A-Z]{1,10})?=([A-Za-z0-9%._\-~+/=:]{8,2048})", re.IGNORECASE)
-
 _PEM_BEGIN = re.compile(
     r"-----[ ]?BEGIN[A-Z0-9 ]{0,40}(?:PRIVATE KEY|SECRET KEY)(?: BLOCK)?[ ]?-----|---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----|PuTTY-User-Key-File-\d: "
 )
@@ -138,35 +114,8 @@ def find_keys(reading: Reading) -> Iterator[Span]:
     text = reading.text
     if "PRIVATE KEY" in text or "SECRET KEY" in text or "PuTTY" in text:
         yield from _private_keys(text)
-    yield from _credentials(reading)
     if reading.longest >= _LEAST_KEY:
         yield from _tokens(text)
-
-
-def _credentials(reading: Reading) -> Iterator[Span]:
-    """What headers and cookies carry."""
-    text, lower = reading.text, reading.lower
-    for scheme in _SCHEMES:
-        for at in find_places(lower, scheme):
-            match = _CREDENTIAL_HERE.match(text, at)
-            if match and (
-                _is_basic(match[1])
-                if scheme == "basic"
-                else _is_credential(match[1]) and any(map(str.isdigit, match[1]))
-            ):
-                yield Span(*match.span(1), "authorization")
-    for name, pattern, kind in _HEADERS:
-        for at in find_places(lower, name):
-            if (match := pattern.match(text, at)) and (kind == "session" or _is_credential(match[1])):
-                yield Span(*match.span(1), kind)
-    if "=" in text and ("sess" in lower or "rf" in lower or "connect.sid" in lower or "__" in lower):
-        for name in _SESSIONS:
-            for at in find_places(lower, name):
-                if match := _SESSION_HERE.match(text, at):
-                    yield Span(*match.span(1), "session")
-
-
-_HEADERS = (("authorization", _HEADER_HERE, "authorization"), ("cookie", _COOKIES_HERE, "session"))
 
 
 def _tokens(text: str) -> Iterator[Span]:
@@ -229,23 +178,8 @@ def _is_random_part(text: str) -> bool:
     return changes >= len(text) // 5
 
 
-def _is_credential(value: str) -> bool:
-    return not value.lower().startswith(("bearer", "basic")) and (
-        any(map(str.isdigit, value)) or len(value) >= _LEAST_RANDOM
-    )
-
-
 def _is_jwt(text: str) -> bool:
     return len(text) >= _LEAST_JWT
-
-
-def _is_basic(text: str) -> bool:
-    try:
-        return b":" in base64.b64decode(
-            text + "=" * (-len(text) % 4), altchars=b"-_" if "-" in text or "_" in text else None
-        )
-    except (binascii.Error, ValueError):
-        return False
 
 
 def _private_keys(text: str) -> Iterator[Span]:

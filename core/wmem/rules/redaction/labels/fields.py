@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from wmem.rules.redaction.labels.beside import accepts
 from wmem.rules.redaction.labels.finder import load_labels
+from wmem.rules.redaction.labels.table import split_words
 from wmem.rules.redaction.reading import Reading
 from wmem.rules.redaction.spans import Span
 
@@ -13,87 +14,16 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _JOINTS = re.compile(r"[\s_\-./:]+")
 _MAX_NAME = 64
 _MAX_WORDS = 8
-_SUFFIXES = frozenset(
-    [
-        "number",
-        "no",
-        "num",
-        "nr",
-        "id",
-        "code",
-        "value",
-        "text",
-        "string",
-        "plain",
-        "raw",
-        "new",
-        "old",
-        "confirm",
-        "confirmation",
-        "repeat",
-        "again",
-        "current",
-        "1",
-        "2",
-        "encoded",
-        "full",
-        "str",
-        "hash",
-        "hex",
-        "b64",
-        "base64",
-        "nummer",
-        "numero",
-        "número",
-        "номер",
-        "号码",
-        "番号",
-        "field",
-    ]
+_SUFFIXES = split_words(
+    "number no num nr id code value text string plain raw new old confirm confirmation repeat again current 1 2 encoded full str hash hex b64 base64 nummer "
+    "numero número номер 号码 番号 field"
 )
-_WEAK_FIELDS = frozenset(
-    [
-        "home",
-        "location",
-        "position",
-        "card",
-        "karte",
-        "carte",
-        "carta",
-        "kart",
-        "conto",
-        "conta",
-        "compte",
-        "cuenta",
-        "hesap",
-        "konto",
-        "on",
-        "born",
-        "breite",
-    ]
+_WEAK_FIELDS = split_words(
+    "home location position card karte carte carta kart conto conta compte cuenta hesap konto on born breite"
 )
 """Names of fields that say too little of what stands in them: their values are read as texts."""
-_PREFIXES = frozenset(
-    [
-        "page",
-        "next",
-        "continuation",
-        "cursor",
-        "sync",
-        "max",
-        "num",
-        "total",
-        "input",
-        "output",
-        "prompt",
-        "completion",
-        "reasoning",
-        "cached",
-        "stop",
-        "pad",
-        "eos",
-        "bos",
-    ]
+_PREFIXES = split_words(
+    "page next continuation cursor sync max num total input output prompt completion reasoning cached stop pad eos bos"
 )
 
 _ROW = re.compile(r"[^\r\n]+")

@@ -11,6 +11,7 @@ from wmem.rules.redaction.reading import Reading
 from wmem.rules.redaction.spans import Span
 
 _WORD = re.compile(r"[^\W\d_]+")
+_ABBREVIATIONS = frozenset({"tel", "tél", "kto", "acct", "geb", "ur", "dob", "mob", "cel", "тел", "моб"})
 _STEMS = (
     *((stem, "password") for stem in ("password", "passwd", "pwd", "passwort", "kennwort")),
     *((stem, "secret") for stem in ("secret", "apikey", "token", "secretkey", "accesskey")),
@@ -91,6 +92,8 @@ def _beside_each(reading: Reading, label: Label, *, is_stem: bool) -> Iterator[S
     while at >= 0:
         end = at + len(label.phrase)
         if is_stem or _is_word(spaced, at, end):
+            if label.phrase in _ABBREVIATIONS and reading.text[end : end + 1] == ".":
+                end += 1
             is_weak = label.phrase in ACRONYMS and not reading.text[at:end].isupper()
             yield from find_beside(reading, label.kind, at, end, is_weak=is_weak)
         at = spaced.find(label.phrase, end)

@@ -1,0 +1,96 @@
+"""Finds what headers, cookies and command lines carry."""
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator
+
+from wmem.rules.redaction.labels.values import is_placeholder
+from wmem.rules.redaction.reading import Reading, find_places
+from wmem.rules.redaction.spans import Span
+
+_SCHEMES = ("bearer", "token", "apikey", "api-key", "digest", "negotiate", "basic")
+_CREDENTIAL_HERE = re.compile(r"[ ]{1,4}([A-Za-z0-9._~+/\-=:|]{6,4096})")
+_HEADER_HERE = re.compile(
+    r"[\"']?[ ]{0,2}[:=][ ]{0,2}[\"']?(?:(?:bearer|basic|token|apikey|digest|key)[ ]{1,4})?([A-Za-z0-9._~+/\-=:|]{8,4096})",
+    re.IGNORECASE,
+)
+_COOKIES_HERE = re.compile(r"2?[\"']?[ ]{0,2}[:=][ ]{0,2}[\"']?([\w.\-]{1,80}=[^\"'\r\n]{1,4096})")
+_SESSIONS = (
+    *(
+        "phpsessid",
+        "jsessionid",
+        "asp.net_sessionid",
+        "connect.sid",
+        "laravel_session",
+        "sessionid",
+        "session_token",
+        "_session",
+    ),
+    *("csrftoken", "xsrf-token", "__secure-", "__host-", "aspsessionid"),
+)
+_SESSION_HERE = re.compile(r"(?:(?<=-)[\w\-]{1,40}|(?<=id)[A-Z]{1,10})?=([A-Za-z0-9%._\-~+/=:]{8,2048})", re.IGNORECASE)
+_LEAST_SURE = 20
+_COMMANDS = frozenset(
+    {"curl", "wget", "http", "sshpass", "mysql", "mysqldump", "mariadb", "psql", "net", "docker", "redis"}
+)
+_COMMAND_LINES = (
+    re.compile(r"[ ](?:-u|--user|--proxy-user|-a|--auth)[ =]?[\"']?[^\s:\"']{1,64}:([^\s\"']{1,128})"),
+    re.compile(r"\bsshpass[ ]{1,4}-p[ ]?[\"']?([^\s\"']{1,128})"),
+    re.compile(r"\b(?:mysql|mysqldump|mariadb)\b[^\n|;]{0,80}?[ ]-p([^\s\"']{1,128})"),
+    re.compile(r"[ ]/user:[^\s]{1,64}[ ]([^\s/]{4,128})"),
+    re.compile(r"\bredis-cli\b[^\n|;]{0,80}?[ ]-a[ ]([^\s\"']{1,128})"),
+    re.compile(r"\bdocker login\b[^\n|;]{0,80}?[ ]-p[ ]([^\s\"']{1,128})"),
+)
+
+
+_HEADERS = (("authorization", _HEADER_HERE, "authorization"), ("cookie", _COOKIES_HERE, "session"))
+
+
+def find_credentials(reading: Reading) -> Iterator[Span]:
+    """What headers and cookies carry."""
+    text, lower = reading.text, reading.lower
+    for scheme in _SCHEMES:
+        for at in find_places(lower, scheme):
+            match = _CREDENTIAL_HERE.match(text, at)
+            if match and (
+                _is_basic(match[1])
+                if scheme == "basic"
+                else _is_credential(match[1]) and any(map(str.isdigit, match[1]))
+            ):
+                yield Span(*match.span(1), "authorization")
+    yield from _in_commands(reading)
+    for name, pattern, kind in _HEADERS:
+        for at in find_places(lower, name):
+            if (match := pattern.match(text, at)) and (kind == "session" or _is_credential(match[1])):
+                yield Span(*match.span(1), kind)
+    if "=" in text and ("sess" in lower or "rf" in lower or "connect.sid" in lower or "__" in lower):
+        for name in _SESSIONS:
+            for at in find_places(lower, name):
+                if match := _SESSION_HERE.match(text, at):
+                    yield Span(*match.span(1), "session")
+
+
+def _in_commands(reading: Reading) -> Iterator[Span]:
+    """Passwords of command lines, behind flags of one letter."""
+    if reading.words.isdisjoint(_COMMANDS):
+        return
+    for pattern in _COMMAND_LINES:
+        for match in pattern.finditer(reading.text):
+            if not is_placeholder(match[1]):
+                yield Span(*match.span(1), "password")
+
+
+def _is_credential(value: str) -> bool:
+    return not value.lower().startswith(("bearer", "basic")) and (
+        any(map(str.isdigit, value)) or len(value) >= _LEAST_SURE
+    )
+
+
+def _is_basic(text: str) -> bool:
+    try:
+        return b":" in base64.b64decode(
+            text + "=" * (-len(text) % 4), altchars=b"-_" if "-" in text or "_" in text else None
+        )
+    except (binascii.Error, ValueError):
+        return False

@@ -1,0 +1,30 @@
+"""What may stand between a label and its value."""
+
+import re
+
+from wmem.rules.redaction.labels.table import FILLERS, IS_WORDS, NO_VALUES
+
+WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_SIGN = re.compile(r"[:=#>|№]|->|→|\bn[°º]|\b(?:no|nr)\b")
+SENTENCE_END_HERE = re.compile(
+    r"(?<!\bno)(?<!\bnr)(?<!\btel)(?<!\bnum)(?<!\bn)(?<!\bтел)(?<!\bр)[.!?;。！？؟](?:[\s\"')]|$)|\n[ ]?\n|[\u4e00-\u9fff]。",
+    re.IGNORECASE,
+)
+MAX_STRANGERS = 4  # words between, of which nothing is known
+_UNSPACED = re.compile("[\u0590-\u08ff\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+
+
+def is_bridge(gap: str, *, is_weak: bool) -> bool:
+    """Whether a label and a value belong together, from what stands between."""
+    if SENTENCE_END_HERE.search(gap):
+        return False
+    words = WORD.findall(gap)
+    if not NO_VALUES.isdisjoint(words):
+        return False
+    has_sign = _SIGN.search(gap) is not None or not IS_WORDS.isdisjoint(words)
+    if _UNSPACED.search(gap):
+        return len(gap) <= 16 and (has_sign or not is_weak or len(gap) <= 6)  # noqa: PLR2004
+    if is_weak and not has_sign:
+        return False
+    strangers = sum(word not in FILLERS and word not in IS_WORDS for word in words)
+    return strangers <= (MAX_STRANGERS if has_sign else 0)

@@ -1,0 +1,175 @@
+"""Takes the password, key or token beside a label."""
+
+import re
+from collections.abc import Iterator
+
+from wmem.rules.redaction.labels.gap import MAX_STRANGERS, SENTENCE_END_HERE, WORD
+from wmem.rules.redaction.labels.table import FILLERS, NO_VALUES, split_words
+from wmem.rules.redaction.labels.values import is_mixed, is_password, is_placeholder, is_secret
+from wmem.rules.redaction.reading import Reading
+from wmem.rules.redaction.spans import Span
+
+_GAP = r"(?:[^\n:=\"'`<>|]|(?<=[^\W\d_])['’](?=[^\W\d_])){0,48}?"
+_VALUE_FIELD = r"(?:[\"']{0,2},?[ \t]{0,4}(?:\r?\n)?[ \t]{0,16}[\"']?(?:value|val|default|content)(?![a-z_]))?"  # of the same thing
+_CONNECT_HERE = re.compile(
+    rf"(?P<gap>(?:\[?[\"'`]?\]?)?{_GAP}){_VALUE_FIELD}(?P<sign>\\{{0,3}}[\"'`]?\]?[ \t]{{0,8}}(?::=|=>|={{1,3}}|!==?|:(?!:)|->|→|>(?=[^<\s])|\|)[ \t]{{0,8}}(?:\r?\n[ \t]{{0,8}}(?![\-#]))?"
+    rf"|[ ](?:(?:was|is|has been|been)[ ](?:changed|set|reset|updated)[ ]to|is|are|was|lautet|ist|est|es|è|é|jest|brzmi|это|to|er|on|=|—|-)[ ]{{1,2}}(?:now[ ]|also[ ]|still[ ])?:?[ ]?"
+    r"|[ ]?(?:是|为|為|は|が|هي|هو|는|은|가)[ ]?[:：]?[ ]?)(?P<open>\\{0,3}[\"'`]|[\"])?",
+    re.IGNORECASE,
+)
+_DIRECT_HERE = re.compile(r"(?:[ ]{1,2}(?:to[ ]|as[ ])?|\(|[\"'],[ ]?)(?P<open>[\"'`])?")
+_BARE_HERE = re.compile(
+    r"(?:[^\s\"'`,;&<>|\\\u3000-\u30ff\u3400-\u9fff\uac00-\ud7af]|[,;&|](?!\s|$|[\w.\-]{1,40}[=:]|[\"'])|[\"'`<>](?=[^\s,;)}\]\"'`<>/:])|\\(?![nrt\"'\\]))+"
+)
+_MAX_VALUE = 512
+_LEAST_STRONG = 6
+_CLAUSE_END_HERE = re.compile(
+    r"[\"'`)\]}>]{0,3}[.,;!?。]{0,3}(?:\s*$|[ \t]*\r?\n|[.,;!?。](?:\s|$)|[ ]{1,4}#|[ ]?[,;})|]|[ ](?:and|und|et|y|e|en|i|и|for|für|pour|para|per|voor)\b|\\n|</)"
+)
+
+
+def find_secret_beside(reading: Reading, kind: str, start: int, end: int, *, is_weak: bool) -> Iterator[Span]:
+    """The password, key or token that a label has beside it."""
+    text = reading.text
+    flag = text.startswith("--", max(0, start - 24), start) or "--" in text[max(0, start - 24) : start].split(" ")[-1]
+    connect = _CONNECT_HERE.match(text, end, min(len(text), end + 120))
+    if connect and (span := _secret_behind_sign(reading, kind, connect, start)):
+        yield span
+        return
+    if is_weak and not flag:
+        return
+    if direct := _DIRECT_HERE.match(text, end):
+        value, begin, quoted = _read_value(text, direct.end(), direct["open"])
+        if _is_direct_secret(kind, value, quoted=quoted is not None, flag=flag):
+            yield Span(begin, begin + len(value), _kind_of(kind))
+            return
+    yield from _secret_before(text, kind, start)
+
+
+def _is_direct_secret(kind: str, value: str, *, quoted: bool, flag: bool) -> bool:
+    if kind in ("secret", "session"):
+        return is_secret(value, quoted=quoted, assigned=flag)
+    if flag:
+        return is_password(value, quoted=True, ends=True) and not value.startswith("-")
+    return is_password(value, quoted=quoted, ends=False) and (quoted or _is_strong(value))
+
+
+def _is_strong(value: str) -> bool:
+    """Whether a text is a password although nothing says so but the label before it."""
+    return (
+        len(value) >= _LEAST_STRONG
+        and any(map(str.isdigit, value))
+        and (any(map(str.isalpha, value)) or len(value) > _LEAST_STRONG + 1)
+        and not re.fullmatch(r"\d+[a-z]{1,3}|[a-z]+\d", value)
+    )
+
+
+def _secret_behind_sign(reading: Reading, kind: str, connect: "re.Match[str]", start: int) -> Span | None:
+    text = reading.text
+    sign = connect["sign"].strip(" \t\r\n\\\"'`]")
+    gap = connect["gap"].lower()
+    words = WORD.findall(gap)
+    if sign.endswith(" to"):
+        sign = "to"
+    assigned = bool(sign) and not sign.isalpha() and sign not in ("—", "-")
+    if not _may_lead(gap, words, sign):
+        return None
+    if kind == "password_sign" and not assigned:
+        return None
+    opened = connect["open"]
+    value, begin, close = _read_value(text, connect.end(), opened)
+    end = begin + len(value)
+    if (sign in ("==", "===", "!=", "!==") and close is None) or (sign == ">" and not text.startswith("</", end)):
+        return None
+    if kind in ("secret", "session"):
+        if _is_page_token(reading.lower, start):
+            return None
+        accepted = is_secret(value, quoted=close is not None, assigned=assigned)
+    elif assigned:
+        ends = _CLAUSE_END_HERE.match(text, end) is not None and (not gap.strip() or not words)
+        accepted = is_password(value, quoted=close is not None, ends=ends and not text.startswith("(", end))
+    else:
+        accepted = (
+            close is not None and is_password(value, quoted=True, ends=False) and not _SPACES_HERE.search(value)
+        ) or (is_password(value, quoted=False, ends=False) and is_mixed(value))
+    if not accepted or (value.endswith(":") and close is None):
+        return None
+    return Span(begin, end, _kind_of(kind))
+
+
+_SPACES_HERE = re.compile(r"\s")
+_NO_SUFFIX = split_words(
+    "length count type policy field fields name names id ids hint file path url uri expiry expires expiration ttl age manager generator strength min max "
+    "limit limits size usage budget column input form box label placeholder prompt error errors required reset_url regex pattern rules rule validator "
+    "confirmation_error updated created changed at date time scope scopes endpoint provider store budget_s per used total remaining left window counts "
+    "index indices version format ring chain"
+)
+"""Words after a label that make it the label of something else."""
+
+
+def _may_lead(gap: str, words: list[str], sign: str) -> bool:
+    """Whether what stands between a label and a sign leaves the label what it is."""
+    if SENTENCE_END_HERE.search(gap) or "," in gap:
+        return False
+    if sign != "to" and not (_NO_SUFFIX.isdisjoint(words) and NO_VALUES.isdisjoint(words)):
+        return False
+    if sign in ("=", ":=", "==", "===", "=>", "|", ">"):
+        return _SUFFIX_HERE.fullmatch(gap) is not None
+    return sum(word not in FILLERS for word in words) <= MAX_STRANGERS
+
+
+_SUFFIX_HERE = re.compile(
+    r"[\]\"'`)]{0,3}(?:[ ](?:value|val|content|default)|(?:[_\-.]?[^\W_]{1,16}){0,2})[\]\"'`)]{0,2}[ ]{0,8}"
+)
+_PAGE_TOKEN_HERE = re.compile(
+    r"(?:page|next|continuation|cursor|sync|max|num|total|input|output|prompt|completion|reasoning|cached|stop|pad|eos|bos|special|mask|unk|sep|cls|csrf_header|per|used|budget)[ _\-]?$"
+)
+
+
+def _is_page_token(lower: str, start: int) -> bool:
+    return _PAGE_TOKEN_HERE.search(lower, max(0, start - 16), start) is not None
+
+
+def _read_value(text: str, at: int, quote: str | None) -> tuple[str, int, str | None]:
+    """A value from where it begins: as it is, where it begins, and what it is quoted with, if it is closed."""
+    if quote:
+        close = text.find(quote, at, at + _MAX_VALUE)
+        line = text.find("\n", at, at + _MAX_VALUE)
+        if close > at and (line < 0 or line > close):
+            return text[at:close].rstrip("\\"), at, quote
+    match = _BARE_HERE.match(text, at, min(len(text), at + _MAX_VALUE))
+    value = match[0] if match else ""
+    while value and value[-1] in ".,;:)]}>*\\?\"'`":
+        if value[-1] == ")" and "(" in value:
+            break
+        value = value[:-1]
+    if value.startswith(("*", "(")) and not value.endswith(("*", ")")):
+        at += 1
+        value = value[1:]
+    if value.startswith("**"):
+        at, value = at + 2, value[2:].rstrip("*")
+    return value, at, None
+
+
+_SECRET_BEFORE_HERE = re.compile(
+    r"(?:^|[\s\"'`(:])([^\s\"'`(]{6,64})[\"'`]?[ ](?:is|was|ist|est|es|è|é)[ ](?:my|the|our|his|her|their|your|mein|das|mon|le|mi|la|il|mio|o|meu|a|minha)?[ ]?(?:[^\W\d_]{1,12}[ ]){0,2}$",
+    re.IGNORECASE,
+)
+
+
+def _secret_before(text: str, kind: str, start: int) -> Iterator[Span]:
+    """`hunter2 is my password`."""
+    before = _SECRET_BEFORE_HERE.search(text, max(0, start - 120), start)
+    if (
+        before
+        and not is_placeholder(before[1])
+        and any(map(str.isdigit, before[1]))
+        and any(map(str.isalpha, before[1]))
+    ):
+        if kind == "secret" and not is_secret(before[1], quoted=False, assigned=False):
+            return
+        yield Span(*before.span(1), _kind_of(kind))
+
+
+def _kind_of(kind: str) -> str:
+    return "password" if kind == "password_sign" else kind
