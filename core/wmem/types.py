@@ -55,7 +55,14 @@ from wmem.model.trace import (
 )
 from wmem.pack.request import NoteRole, Orphans, PromptCounter, Reasoning
 from wmem.retrieval.embedder import Matrix
-from wmem.rules.redaction import REDACTION_KINDS, PresidioAnalyzer, Recognizer, RedactionKind, RedactionStatus
+from wmem.rules.redaction import (
+    REDACTION_KINDS,
+    PresidioAnalyzer,
+    PresidioResult,
+    Recognizer,
+    RedactionKind,
+    RedactionStatus,
+)
 from wmem.rules.ttl import DEFAULT_TTL, DefaultTtl
 from wmem.scope.context_window import ContextWindow
 from wmem.scope.entries.async_face import AsyncEntries, AsyncLocalEntries
@@ -139,6 +146,7 @@ __all__ = [
     "Path",
     "Placed",
     "PresidioAnalyzer",
+    "PresidioResult",
     "Priority",
     "PromotionTraced",
     "PromptCounter",

@@ -7,7 +7,7 @@ from wmem.errors import MissingExtraError
 from wmem.rules.redaction.spans import Span
 
 
-class _Result(Protocol):
+class PresidioResult(Protocol):
     """A stretch of a text that Presidio found."""
 
     @property
@@ -25,7 +25,7 @@ class PresidioAnalyzer(Protocol):
 
     def analyze(
         self, text: str, language: str, entities: list[str] | None = None, *, score_threshold: float | None = None
-    ) -> Sequence[_Result]: ...
+    ) -> Sequence[PresidioResult]: ...
 
 
 class PresidioRecognizer:
