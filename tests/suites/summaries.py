@@ -213,3 +213,20 @@ class SummariesSuite(SummarizerSuite):
         call(session.messages.append, [{"role": "user", "content": "Write to ada@example.org about box 9."}])
         call(session.summarize)
         assert summarizer.calls == [(("user: Write to [REDACTED_EMAIL] about box 9.",), summarizer.calls[0][1])]
+
+    # -- summaries of items
+
+    def test_summaries_of_a_queue_and_of_memory_types_are_the_summarizers(
+        self, memory: wmem.AgentMemory, summarizer: Summarizer, call: Call
+    ) -> None:
+        session = memory.scope("session")
+        ids = [call(session.items.add, text, type="fact").id for text in TALK]
+        made = call(session.queue.summarize, token_limit=40)
+        assert (made.text, made.sources) == ("In short: 3 texts.", tuple(ids))
+        view = call(session.view)
+        assert view.queue.summarize(token_limit=40).text != made.text, "a view asks no model"
+        for type_name, scope in (("semantic", memory.semantic), ("episodic", memory.episodic)):
+            call(scope.items.add, TALK[0], type="fact")
+            assert call(memory.types[type_name].summarize, 40).text == "In short: 1 texts."
+        summarizer.fault = FAULTS["raises"]
+        assert "7:45" in call(session.queue.summarize, token_limit=60).text

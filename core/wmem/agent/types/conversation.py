@@ -20,7 +20,7 @@ from wmem.agent.types.turn_pointers import (
     read_turn,
     to_row,
 )
-from wmem.analysis.summarize import WeightedText, extract
+from wmem.analysis.summarize import WeightedText
 from wmem.engine.replica import Replica
 from wmem.errors import InvalidInputError
 from wmem.flow import Flow
@@ -41,6 +41,7 @@ from wmem.scope.handle import Handle
 from wmem.scope.index_store import prepare_index
 from wmem.scope.messages.flows import append, prepare_messages
 from wmem.scope.redaction import clean_text
+from wmem.scope.summaries.flows import summarize_by_weight
 from wmem.state import State
 
 _PUTS_PER_RECORD = 500
@@ -137,10 +138,9 @@ class ConversationFlows:
         now = self.session.settings.clock()
         newest = islice(_list_newest(sessions, _MESSAGES_TO_SUMMARIZE), _MESSAGES_TO_SUMMARIZE)
         rows = [row for _, row in newest if row.visible(now)][::-1]
-        counter, analyzer = self.session.settings.counter(), self.session.engine.analyzer
-        texts = (clean_text(self.session.settings.redaction, row) for row in rows)
-        made = extract([WeightedText(each, 1.0) for each in texts], token_limit, counter, analyzer)
-        return Summary(made.text, made.tokens, tuple(rows[place].id for place in made.source_indices))
+        redaction = self.session.settings.redaction
+        texts = [(row.id, WeightedText(clean_text(redaction, row), 1.0)) for row in rows]
+        return (yield from summarize_by_weight(self.session, texts, token_limit))
 
     def capacity(self) -> Flow[Capacity]:
         conversation = yield from self._locate()

@@ -239,8 +239,8 @@ def forget_in(handle: Handle, ids: Sequence[str]) -> Flow[Forgotten]:
 
 
 def summarize_in(handle: Handle, token_limit: int, ids: Collection[str] | None = None) -> Flow[Summary]:
-    """An extractive summary of a scope's items, or of those under these ids."""
-    return handle.read(queue_flows.summarize(handle, "all", token_limit, ids), local_only=True)
+    """A summary of a scope's items, or of those under these ids."""
+    return queue_flows.summarize_items(handle, "all", token_limit, ids)
 
 
 def capacity_of(handle: Handle) -> Flow[Capacity]:

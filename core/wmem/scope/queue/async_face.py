@@ -68,6 +68,10 @@ class AsyncQueue(AsyncQueueReads):
         super().__init__(handle, lambda read: drive(handle.read(read, local_only=True)))
         self._drive = drive
 
+    async def summarize(self, span: SummarySpan = "all", token_limit: int = 256) -> Summary:
+        """See `Queue.summarize`."""
+        return await self._drive(flows.summarize_items(self._handle, span, token_limit))
+
     async def memorize(
         self,
         content: str,

@@ -61,7 +61,7 @@ class QueueReads:
         return self._run(flows.remember(self._handle, prompt, wanted, min_importance, limit))
 
     def summarize(self, span: SummarySpan = "all", token_limit: int = 256) -> Summary:
-        """Extractive summary: the most informative sentences, verbatim, of important items first.
+        """Extractive summary: the sentences that tell most, verbatim, of important items first.
 
         Args:
             span: All items, or those of the last steps that count as recent (policy).
@@ -90,6 +90,15 @@ class Queue(QueueReads):
     def __init__(self, handle: Handle, drive: Drive) -> None:
         super().__init__(handle, lambda read: drive(handle.read(read, local_only=True)))
         self._drive = drive
+
+    def summarize(self, span: SummarySpan = "all", token_limit: int = 256) -> Summary:
+        """Summary of the items: by the memory's summarizer, or else by the sentences that tell most, verbatim.
+
+        Args:
+            span: All items, or those of the last steps that count as recent (policy).
+            token_limit: Maximum tokens of the text; at least 1.
+        """
+        return self._drive(flows.summarize_items(self._handle, span, token_limit))
 
     def memorize(
         self,

@@ -26,6 +26,7 @@ from wmem.scope.items.capacity import choose_evictions, log_evictions, size_of, 
 from wmem.scope.items.filters import ItemFilter
 from wmem.scope.items.lifetime import hide_item
 from wmem.scope.redaction import redact_text
+from wmem.scope.summaries.flows import summarize_by_weight
 from wmem.state import State
 
 ForgetMode: TypeAlias = Literal["soft", "hard"]
@@ -82,29 +83,43 @@ def _words(text: str, analyzer: Analyzer) -> frozenset[str]:
     return frozenset(analyzer.to_terms(text)) | frozenset(text.casefold().split())
 
 
-def summarize(handle: Handle, span: SummarySpan, token_limit: int, ids: Collection[str] | None = None) -> Read[Summary]:
-    """Extractive summary of the items, or of those under these ids; see `QueueReads.summarize`."""
-    if span not in ("all", "recent"):
-        raise InvalidInputError(f"span must be 'all' or 'recent', got {describe(span)}")
+def summarize(handle: Handle, span: SummarySpan, token_limit: int) -> Read[Summary]:
+    """Extractive summary of the items; see `QueueReads.summarize`."""
     check_count(token_limit, "token_limit", 1)
-    counter, redaction = handle.settings.counter(), handle.settings.redaction
+    list_texts, redaction = _list_texts(handle, span, None), handle.settings.redaction
 
     def read(states: Sequence[State], now: float) -> Summary:
+        texts = list_texts(states, now)
+        clean = [WeightedText(redact_text(redaction, text), weight) for _, (text, weight) in texts]
+        made = extract(clean, token_limit, handle.settings.counter(), handle.engine.analyzer)
+        return Summary(made.text, made.tokens, tuple(texts[place][0] for place in made.source_indices))
+
+    return read
+
+
+def summarize_items(
+    handle: Handle, span: SummarySpan, token_limit: int, ids: Collection[str] | None = None
+) -> Flow[Summary]:
+    """Summary of the items, or of those under these ids, by the memory's summarizer if there is one."""
+    check_count(token_limit, "token_limit", 1)
+    texts = yield from handle.read(_list_texts(handle, span, ids), local_only=True)
+    return (yield from summarize_by_weight(handle, texts, token_limit))
+
+
+def _list_texts(handle: Handle, span: SummarySpan, ids: Collection[str] | None) -> Read[list[tuple[str, WeightedText]]]:
+    """The texts of the items by id, each with its importance."""
+    if span not in ("all", "recent"):
+        raise InvalidInputError(f"span must be 'all' or 'recent', got {describe(span)}")
+
+    def read(states: Sequence[State], now: float) -> list[tuple[str, WeightedText]]:
         policy, state = handle.policy, states[0]
         rows = state.visible(state.items, now)
         scores = importance_by_id(rows, policy.guard_high, handle.engine.analyzer)
-        told = [
-            row
+        return [
+            (row.id, WeightedText(load_json(row.content), scores[row.id]))
             for row in rows
             if (ids is None or row.id in ids) and (span == "all" or is_recent(row, policy, step=state.step))
         ]
-        made = extract(
-            [WeightedText(redact_text(redaction, load_json(row.content)), scores[row.id]) for row in told],
-            token_limit,
-            counter,
-            handle.engine.analyzer,
-        )
-        return Summary(made.text, made.tokens, tuple(told[place].id for place in made.source_indices))
 
     return read
 

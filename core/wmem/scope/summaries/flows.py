@@ -9,6 +9,7 @@ from wmem.engine.guard import GuardedCallError
 from wmem.flow import Flow
 from wmem.log import find_logger
 from wmem.model.checks import check_count
+from wmem.model.results import Summary
 from wmem.model.sendable import to_sendable
 from wmem.rules.summary_answer import check_answer
 from wmem.scope.handle import Handle
@@ -48,22 +49,43 @@ def summarize_texts(
         ignore_pause: Ask a summarizer, too, that is left alone for a while because it failed.
     """
     check_count(max_tokens, "max_tokens", 1)
-    counter = handle.settings.counter()
-    redaction = handle.settings.redaction
-    clean = [text for each in texts if (text := to_sendable(redact_text(redaction, each))).strip()]
-    limit = min(max_tokens, sum(map(counter, clean)))
+    weighted = [WeightedText(text, 1.0) for text in texts]
+    summary, _ = yield from _summarize(handle, weighted, max_tokens, ignore_pause=ignore_pause)
+    return summary
+
+
+def summarize_by_weight(handle: Handle, texts: Sequence[tuple[str, WeightedText]], token_limit: int) -> Flow[Summary]:
+    """As `summarize_texts`, with the ids of the texts that the summary is made of.
+
+    Args:
+        texts: The texts by id, in their order; the weights are for extracts.
+    """
+    check_count(token_limit, "token_limit", 1)
+    summary, places = yield from _summarize(handle, [text for _, text in texts], token_limit, ignore_pause=False)
+    return Summary(summary.text, summary.tokens, tuple(texts[place][0] for place in places))
+
+
+def _summarize(
+    handle: Handle, texts: Sequence[WeightedText], limit: int, *, ignore_pause: bool
+) -> Flow[tuple[SummaryText, tuple[int, ...]]]:
+    """A summary, and the places of the texts that it is made of."""
+    counter, redaction = handle.settings.counter(), handle.settings.redaction
+    clean = [WeightedText(to_sendable(redact_text(redaction, text)), weight) for text, weight in texts]
+    spoken = [place for place, each in enumerate(clean) if each.text.strip()]
+    limit = min(limit, sum(counter(clean[place].text) for place in spoken))
     summarizer, warning = handle.settings.summarizer, ""
-    if summarizer is not None and clean:
+    if summarizer is not None and spoken:
+        asking = _Asking(handle, summarizer, ignore_pause=ignore_pause)
         try:
-            text = yield from _Asking(handle, summarizer, ignore_pause=ignore_pause).summarize(clean, limit)
+            text = yield from asking.summarize([clean[place].text for place in spoken], limit)
         except GuardedCallError as exc:
             warning = f"summarized by extracts alone: {summarizer.guard} {exc}"
             if handle.engine.warn_once(("summarizer", handle.path[0], str(exc))):
                 _log.warning("agent %s: %s", handle.path[0], warning)
         else:
-            return SummaryText(text, counter(text), by_model=True)
-    made = extract([WeightedText(text, 1.0) for text in clean], limit, counter, handle.engine.analyzer)
-    return SummaryText(made.text, made.tokens, by_model=False, warning=warning)
+            return SummaryText(text, counter(text), by_model=True), tuple(spoken)
+    made = extract(clean, limit, counter, handle.engine.analyzer)
+    return SummaryText(made.text, made.tokens, by_model=False, warning=warning), made.source_indices
 
 
 class _Asking:
