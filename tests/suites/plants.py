@@ -72,6 +72,7 @@ class PlantsSuite(EmbedderSuite):
         for path, data in kept.items():
             assert find_values(data) == [], path
         told = {"replies": repr(shown), "recalled": repr(recalled), "embedded": "\n".join(embedder.pop_texts())}
+        told["saved"] = repr(bytes(call(memory.snapshot)))
         told["exported"] = json.dumps(call(memory.scope("s").export, redacted=True), ensure_ascii=False)
         told["logged"] = "\n".join(map(str, (record.getMessage() for record in caplog.records)))
         told["raised"] = "\n".join(str(record.exc_info) + str(record.args) for record in caplog.records)

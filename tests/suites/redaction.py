@@ -230,6 +230,13 @@ class RedactionSuite(EmbedderSuite):
         for path, data in read_payloads(memory, call).items():
             assert not any(value.encode() in data for value in (MAIL, CARD)), path
 
+    def test_what_a_strict_session_stored_before_is_sealed_in_long_term_memory_all_the_same(
+        self, open_memory: MemoryOpener, call: Call
+    ) -> None:
+        memory = open_memory(redaction=Redaction.strict())
+        assert call(memory.scope("s").items.add, "the same").checksum is None
+        assert call(memory.semantic.items.add, "the same").checksum
+
     def test_strict_entries_keep_their_types_and_reply_as_stored(self, open_memory: MemoryOpener, call: Call) -> None:
         scope = open_memory(redaction=Redaction.strict()).scope("s")
         value = {
@@ -279,6 +286,33 @@ class RedactionSuite(EmbedderSuite):
         assert call(other.messages.get, "m").text == REDACTED
         again = call(other.export, redacted=True)
         assert {**again, "policy": None, "merged": None} == {**told, "policy": None, "merged": None}
+
+    def test_a_snapshot_without_a_key_is_redacted(self, memory: wmem.AgentMemory, session: Scope, call: Call) -> None:
+        item = call(session.items.add, SAID, type="fact", **FIELDS)
+        call(session.items.promote, item.id)
+        call(session.entries.set, "k", {"card": CARD})
+        call(session.messages.append, {"role": "user", "content": f"From now on always write to {MAIL}."})
+        snapshot = call(memory.snapshot)
+        assert not any(snapshot.count(value.encode()) for value in (MAIL, CARD))
+        call(memory.restore, snapshot)
+        assert call(memory.scope("session").items.get, item.id).content == REDACTED
+
+    def test_what_is_restored_is_redacted_where_all_that_is_written_is(
+        self, open_memory: MemoryOpener, call: Call
+    ) -> None:
+        plain = open_memory(redaction=Redaction.off())
+        item = call(plain.scope("s").items.add, SAID, type="fact")
+        kept = call(plain.scope("s").items.promote, item.id)
+        call(plain.scope("s").messages.append, {"role": "user", "content": SAID, "id": "m"})
+        snapshot = call(plain.snapshot)
+        memory = open_memory()
+        call(memory.restore, snapshot)
+        assert call(memory.semantic.items.get, kept.id).content == REDACTED
+        assert call(memory.scope("s").items.get, item.id).content == SAID
+        strict = open_memory(redaction=Redaction.strict())
+        call(strict.restore, snapshot)
+        assert call(strict.scope("s").items.get, item.id).content == REDACTED
+        assert call(strict.scope("s").messages.get, "m").text == REDACTED
 
     def test_a_memory_whose_redaction_is_off_exports_nothing_as_redacted(
         self, open_memory: MemoryOpener, call: Call

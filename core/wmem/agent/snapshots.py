@@ -30,8 +30,8 @@ from wmem.rules.redaction import Redaction
 from wmem.rules.routing import CONVERSATION, EPISODIC, SEMANTIC
 from wmem.scope.copies import CopyTrace
 from wmem.scope.erasure import compact_and_purge, log_remaining
-from wmem.scope.handle import Handle
-from wmem.scope.redaction import redact_row
+from wmem.scope.handle import Handle, Settings
+from wmem.scope.redaction import redact_row, redacts_at
 from wmem.state import State
 from wmem.tokens.counter import Counter as TokenCounter
 
@@ -126,6 +126,15 @@ def _redact(
     return made, dict(total)
 
 
+def _redact_to_store(scope: ScopeContent, settings: Settings) -> ScopeContent:
+    """A scope with its rows as they are stored: where what is written is redacted, what is restored is, too."""
+    redaction = settings.redaction
+    if redaction is None or not redacts_at(redaction, scope.path):
+        return scope
+    [made], _ = _redact([scope], redaction, settings.counter())
+    return made
+
+
 def _seal(document: bytes, keys: "KeyRing") -> bytes:
     try:
         from wmem.codec.encryption import seal_snapshot
@@ -151,8 +160,9 @@ def restore_snapshot(root: Handle, snapshot: object, keys: "KeyRing | None") -> 
     now = root.settings.clock()
     yield from finish_pending(root.engine, agent_id)
     before, erased = yield from _list_erased(root)
-    renewed = [_renew_lease(scope, now) for scope in content.scopes]
-    scopes, gone = yield from beside_loop(lambda: _erase(renewed, erased))
+    scopes, gone = yield from beside_loop(
+        lambda: _erase([_renew_lease(_redact_to_store(each, root.settings), now) for each in content.scopes], erased)
+    )
     yield from intend(root.engine, agent_id, RestoreIntended(new_record_id(), now, tuple(scopes)))
     ended = before - {scope.path for scope in scopes}
     yield from _refresh(root, ended)
