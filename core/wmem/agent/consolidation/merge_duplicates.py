@@ -4,6 +4,7 @@ Two items are merged only if `says_the_same` holds and they are alike in all tha
 are, of which task, and until when they hold. Of a group each pair must agree. What contradicts another stays.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -25,6 +26,8 @@ from wmem.scope.items.removal import remove_softly, was_restored
 from wmem.state import State
 
 _CLUSTERS_A_RECORD = 256
+_PLAIN_MARK = re.compile(rb"\[REDACTED_[A-Z0-9_]+\]")
+"""A mark of redaction without the digest that a vault gives it: nobody knows whether two stand for the same value."""
 
 
 class _Changed(ChangedIds):
@@ -65,8 +68,10 @@ class _Gists(Derived):
 
 
 def _may_merge(row: Row) -> bool:
-    """Whether an item is one that says something by itself, and was never merged against a caller's will."""
-    return is_item(row) and row.deleted_at is None and bool(row.content) and not was_restored(row, MERGE_JOB)
+    """Whether an item is one whose text says all that it says, and that nobody brought back from a merge."""
+    if not is_item(row) or row.deleted_at is not None or was_restored(row, MERGE_JOB):
+        return False
+    return b"[REDACTED_" not in row.content or _PLAIN_MARK.search(row.content) is None
 
 
 def merge_in(handle: Handle, now: float) -> Flow[Mapping[str, int]]:

@@ -56,9 +56,10 @@ def _purge_in(context: JobContext, purged: list[Handle], handle: Handle) -> Flow
     undo_s = context.types.semantic.undo_s
     replica, _ = yield from handle.replica()
     key = (PURGE_JOB, handle.path)
-    is_first = key not in context.store.values
-    if is_first and replica.tail_bytes and replica.state.gone:
-        purged.append(handle)  # a pass that was interrupted may have left bytes
+    if key not in context.store.values and replica.tail_bytes:
+        has_purged = bool(replica.state.gone) or replica.use_derived(_Removed, lambda data: bool(data.tombstones))
+        if has_purged:
+            purged.append(handle)  # a pass of an earlier process may have been interrupted before the bytes left
     due = [] if undo_s is None else replica.use_derived(_Removed, lambda data: data.list_due(context.now - undo_s))
     if not due:
         context.store.values.setdefault(key, None)
