@@ -7,9 +7,10 @@ parted by the same rule. Originals stay where they are.
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
-from wmem.agent.consolidation.jobs import JobContext, JobReport
+from wmem.agent.consolidation.jobs import JobContext, JobReport, run_in_each
 from wmem.agent.consolidation.summary_items import (
     Readable,
     Round,
@@ -22,7 +23,6 @@ from wmem.agent.consolidation.summary_items import (
     plan_rounds,
     take_back,
     to_changes,
-    to_detail,
     to_summary_row,
 )
 from wmem.agent.types.episodes import CLOSE_EPISODES, EpisodeRows, EpisodeSummaries, group_rows
@@ -32,7 +32,7 @@ from wmem.engine.replica import Replica
 from wmem.flow import Flow
 from wmem.model.change import Change
 from wmem.model.coverage import Coverage
-from wmem.model.history import Cursor, Path, to_scope_id
+from wmem.model.history import Cursor, to_scope_id
 from wmem.model.row import Row
 from wmem.rules.episodes import EpisodeLimits
 from wmem.rules.routing import CONVERSATION, EPISODIC
@@ -64,34 +64,35 @@ class _Look(NamedTuple):
 
 def close_episodes(context: JobContext) -> Flow[JobReport]:
     """Sum up what is over, in the agent's long-term memory and in that of each scope that a policy names."""
+    scopes = sorted({path[:-1] for path in context.paths if path[1:][-1:] in ((EPISODIC,), (CONVERSATION,))})
+    handles = [long_term_handle(context.root, scope, EPISODIC) for scope in scopes]
+    report = yield from run_in_each(handles, partial(_close_in, context))
+    return report._replace(changed=report.detail.get("summarized", 0))
+
+
+def _close_in(context: JobContext, handle: Handle) -> Flow[Mapping[str, int]]:
     tally: Counter[str] = Counter()
-    for scope in sorted({path[:-1] for path in context.paths if path[1:][-1:] in ((EPISODIC,), (CONVERSATION,))}):
-        yield from _close_in(context, scope, tally)
-    return JobReport(tally["summarized"], to_detail(tally))
-
-
-def _close_in(context: JobContext, scope: Path, tally: Counter[str]) -> Flow[None]:
-    handle = long_term_handle(context.root, scope, EPISODIC)
+    scope = handle.path[:-1]
     found = yield from context.engine.sync_readable([handle.path, (*scope, CONVERSATION)])
     by_path = {replica.path: replica for replica in found}
     if len(by_path) < 2 or by_path[handle.path].state.disposed:  # noqa: PLR2004  # one of the two is damaged
-        return
+        return tally
     episodic, conversation = by_path[handle.path], by_path[*scope, CONVERSATION]
     key = (CLOSE_EPISODES, handle.path)
     look = context.store.values.get(key)
     cursors = episodic.cursor, conversation.cursor
     if isinstance(look, _Look) and look[:2] == cursors and context.now <= look.due:
-        return
+        return tally
     settings = context.types.episodic
     limits = EpisodeLimits(settings.gap_s, settings.max_steps, settings.max_tokens)
     losses = episodic.use_derived(EpisodeSummaries, lambda sums: sums.losses)
     settled = look.settled if isinstance(look, _Look) and look.losses == losses else {}
-    failed = tally["failed"]
     closer = _Closer(context, handle, limits, settings.summary_tokens, tally)
     yield from closer.close_items(episodic, list_closed_threads(conversation))
     yield from closer.close_turns(episodic, conversation, settled)
-    if tally["failed"] == failed:  # else it is tried again in the next pass
+    if not tally["failed"]:  # else it is tried again in the next pass
         context.store.values[key] = _Look(*cursors, closer.due, losses, settled)
+    return tally
 
 
 class _Closer:

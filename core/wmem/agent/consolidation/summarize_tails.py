@@ -27,16 +27,19 @@ from wmem.agent.consolidation.summary_items import (
 )
 from wmem.agent.types.settings import WorkingSettings
 from wmem.engine.replica import Replica
-from wmem.errors import CapacityError, DisposedError
+from wmem.errors import CapacityError, ConflictError, CorruptionError, DisposedError, WrongKeyError
 from wmem.flow import Flow
+from wmem.log import find_logger
 from wmem.model.change import Change
 from wmem.model.coverage import SUMMARY, Coverage, find_job
-from wmem.model.history import Path, is_reserved
+from wmem.model.history import Path, is_reserved, to_scope_id
 from wmem.model.row import Row
 from wmem.policy import Policy, parse_policy
 from wmem.scope.handle import Handle
 from wmem.scope.items.capacity import log_evictions, make_room
 from wmem.state import State
+
+_log = find_logger("wmem.agent")
 
 SUMMARIZE_TAILS = "summarize-tails"
 _READ_BATCH = 256  # scopes read in one call
@@ -88,7 +91,12 @@ def summarize_tails(context: JobContext) -> Flow[JobReport]:
             with replica.lock:
                 is_due = not replica.state.disposed and bounds.may_be_exceeded(replica.state)
             if is_due:
-                yield from _Session(context, replica, bounds, tally).summarize()
+                try:
+                    yield from _Session(context, replica, bounds, tally).summarize()
+                except (CapacityError, ConflictError, CorruptionError, DisposedError, WrongKeyError) as exc:
+                    _log.debug("a job leaves scope %s to the next pass: %s", to_scope_id(replica.path), exc)
+                    tally["left"] += 1
+                    continue
             if tally["failed"] == failed:  # else it is asked again in the next pass
                 context.store.values[key] = cursor
     return JobReport(tally["summarized"], to_detail(tally))
@@ -158,11 +166,7 @@ class _Session:
             return
         id = choose_id(self._taken, ["tail", *coverage.path]) if each.former is None else each.former.id
         self._taken.add(id)
-        try:
-            room = yield from self._handle.commit(partial(self._decide, each, coverage, draft, id), now)
-        except (CapacityError, DisposedError):
-            self._tally["skipped"] += 1
-            return
+        room = yield from self._handle.commit(partial(self._decide, each, coverage, draft, id), now)
         if room is None:
             self._tally["left"] += 1
             return

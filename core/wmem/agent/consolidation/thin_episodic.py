@@ -1,22 +1,22 @@
 """The job `thin-episodic`: of a log above its bound a sample stays, in which the important are more likely.
 
 It takes first what a summary tells, then anything else, and at last, if that helps, summaries of episodes. The newest
-items stay, those that are pinned, that link to others or are linked to, and those that were brought back. If that
-leaves more than the bound, the report says so.
+items stay, those that are pinned, that their retention exempts, that link to others or are linked to, and those that
+were brought back. If that leaves more than the bound, the report says so.
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from wmem.agent.consolidation.jobs import JobContext, JobReport
+from wmem.agent.consolidation.jobs import JobContext, JobReport, run_in_each
 from wmem.agent.consolidation.summary_items import list_covered
 from wmem.agent.types.episodes import is_episode_summary
 from wmem.agent.types.pointers import list_pointed
 from wmem.agent.types.settings import EpisodicSettings
 from wmem.engine.replica import Replica
 from wmem.flow import Flow
+from wmem.log import find_logger
 from wmem.model.change import Change
 from wmem.model.history import Cursor
 from wmem.model.row import Row
@@ -25,10 +25,13 @@ from wmem.rules.eviction import Size
 from wmem.rules.importance import importance
 from wmem.rules.reservoir import LogItem, choose_to_thin
 from wmem.rules.routing import EPISODIC, SEMANTIC
+from wmem.rules.utility import excess_of
 from wmem.scope.handle import Handle
 from wmem.scope.items.removal import remove_softly, was_restored
 from wmem.scope.items.totals import ItemTotals
 from wmem.state import State
+
+_log = find_logger("wmem.agent")
 
 THIN_EPISODIC = "thin-episodic"
 _THIN_TO = 0.95  # of the bound: not every pass has to take something
@@ -44,46 +47,36 @@ class _Miss(NamedTuple):
 
 def thin_episodic(context: JobContext) -> Flow[JobReport]:
     """Take away what is above the bound, in the agent's long-term memory and in that of each scope a policy names."""
-    tally: Counter[str] = Counter()
-    for handle in context.long_term(EPISODIC):
-        yield from _thin(context, handle, tally)
-    return JobReport(tally["thinned"], dict(tally))
+    report = yield from run_in_each(context.long_term(EPISODIC), partial(_thin, context))
+    return report._replace(changed=report.detail.get("thinned", 0))
 
 
-def _thin(context: JobContext, handle: Handle, tally: Counter[str]) -> Flow[None]:
+def _thin(context: JobContext, handle: Handle) -> Flow[Mapping[str, int]]:
     settings, now = context.types.episodic, context.now
     found = yield from context.engine.sync_readable([handle.path, (*handle.path[:-1], SEMANTIC)])
     if len(found) < 2 or found[0].state.disposed:  # noqa: PLR2004  # one of the two is damaged: it may point to items
-        return
+        return {}
     episodic, semantic = found
     size = episodic.use_derived(ItemTotals, lambda totals: totals.size(now))
-    if _excess(size, settings, 1.0) == Size():
-        return
+    if excess_of(size, settings.max_items, settings.max_log_tokens) == Size():
+        return {}
     cursors = _Miss(episodic.cursor, semantic.cursor)
     if context.store.values.get((THIN_EPISODIC, handle.path)) == cursors:
-        tally["target_missed"] += 1
-        return
-    excess = _excess(size, settings, _THIN_TO)
+        return {"target_missed": 1}
+    excess = excess_of(size, settings.max_items, settings.max_log_tokens, _THIN_TO)
     exempts = handle.settings.retentions.is_exempt_from_thinning
     chosen = _choose_rows(episodic, semantic, settings, excess, now, exempts=exempts)
     into = _list_into(episodic, chosen)
-    taken = 0
+    gone: list[Row] = []
     for begin in range(0, len(chosen), _STEP):
-        part = chosen[begin : begin + _STEP]
-        taken += yield from handle.commit(partial(_decide, rows=part, into=into, now=now), now)
-    tally["thinned"] += taken
-    tally["tokens"] += sum(row.tokens or 0 for row in chosen)
+        gone += yield from handle.commit(partial(_decide, chosen[begin : begin + _STEP], into, now), now)
     left = episodic.use_derived(ItemTotals, lambda totals: totals.size(now))
-    if _excess(left, settings, 1.0) != Size():
-        tally["target_missed"] += 1
+    is_missed = excess_of(left, settings.max_items, settings.max_log_tokens) != Size()
+    if is_missed:
         context.store.values[THIN_EPISODIC, handle.path] = _Miss(episodic.cursor, semantic.cursor)
-
-
-def _excess(size: Size, settings: EpisodicSettings, share: float) -> Size:
-    """By how much a log exceeds a share of its bounds."""
-    limits = settings.max_items, settings.max_log_tokens
-    over = [0 if limit is None else max(0, at - int(limit * share)) for at, limit in zip(size, limits, strict=True)]
-    return Size(*over)
+        if handle.engine.warn_once((THIN_EPISODIC, handle.path)):
+            _log.warning("scope %s exceeds its bounds, and nothing else in it may go", handle.id)
+    return {"thinned": len(gone), "tokens": sum(row.tokens or 0 for row in gone), "target_missed": int(is_missed)}
 
 
 def _choose_rows(
@@ -138,11 +131,13 @@ def _list_into(episodic: Replica[Any], rows: Iterable[Row]) -> dict[str, str]:
     return {row.id: covered[row.id].id for row in rows if row.id in covered}
 
 
-def _decide(state: State, rows: Sequence[Row], into: dict[str, str], now: float) -> tuple[Sequence[Change], int]:
+def _decide(
+    rows: Sequence[Row], into: Mapping[str, str], now: float, state: State
+) -> tuple[Sequence[Change], Sequence[Row]]:
     """Take away those rows that are still as they were."""
     there = [row for row in rows if state.rows.get(row.id) == row]
     changes: list[Change] = []
     for row in there:
         parts = {"importance": importance(row, row.created_at), "age_s": now - row.created_at}
         changes += remove_softly(row, THIN_EPISODIC, "thinned", now, into=into.get(row.id, ""), parts=parts)
-    return changes, len(there)
+    return changes, there
