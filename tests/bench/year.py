@@ -96,7 +96,7 @@ class Report:
 
     Attributes:
         maintained: CPU seconds of each night's maintenance.
-        packed: Seconds of each pack that answered a question, in order.
+        packed: CPU seconds of each pack that answered a question, in order.
         asked: What became of each question.
         left: Planted values whose bytes were found after the erasure, by what was erased.
     """
@@ -136,7 +136,7 @@ class Report:
             f"maintain(): {statistics.fmean(self.maintained):.3f} s a day, at most {max(self.maintained):.3f} s, "
             f"the last tenth {statistics.fmean(self.maintained[-(self.days // 10 or 1) :]):.3f} s (CPU)"
         )
-        yield f"pack: {_mean(first) * 1e3:.1f} ms in the first tenth, {_mean(last) * 1e3:.1f} ms in the last"
+        yield f"pack: {_mean(first) * 1e3:.1f} ms in the first tenth, {_mean(last) * 1e3:.1f} ms in the last (CPU)"
         for name, sizes in (("semantic", self.semantic), ("episodic", self.episodic)):
             told = ", ".join(f"{user} {items:,} items {tokens:,} tokens" for user, (items, tokens) in sizes.items())
             yield f"{name}: {told}"
@@ -250,9 +250,9 @@ class Year:
         fact = self.facts[number]
         self.now += 30
         session = self.memory.scope(f"ask-{fact.user}", policy=self._policies[fact.user])
-        begin = time.perf_counter()
+        begin = time.process_time()
         context = session.pack(fact.question, budget=_BUDGET)
-        self.report.packed.append(time.perf_counter() - begin)
+        self.report.packed.append(time.process_time() - begin)
         prompt = context.note or ""
         found = fact.values[-1] in prompt
         stale = not found and any(value in prompt for value in fact.values[:-1])

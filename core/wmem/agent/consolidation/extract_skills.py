@@ -2,16 +2,22 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from wmem.agent.consolidation.jobs import Job, JobContext, JobReport
 from wmem.agent.consolidation.skill_items import EXTRACT_SKILLS_NAME as NAME
-from wmem.agent.consolidation.skill_items import SkillUpdate, list_sources, to_draft
-from wmem.agent.consolidation.tool_traces import TrackedCalls, list_message_traces, parse_place
+from wmem.agent.consolidation.skill_items import SkillUpdate, is_written, list_sources, to_draft
+from wmem.agent.consolidation.tool_traces import (
+    ClosedSessions,
+    Signature,
+    TrackedCalls,
+    list_message_traces,
+    parse_place,
+)
 from wmem.agent.gate.routing import choose_stores
 from wmem.agent.types.draft import ItemDraft
 from wmem.agent.types.flows import draft_row, find_minima
-from wmem.agent.types.turn_pointers import ClosedTurns, SessionLife, is_alive
+from wmem.agent.types.turn_pointers import SessionLife, is_alive
 from wmem.engine.replica import Replica
 from wmem.errors import ConflictError
 from wmem.flow import Flow
@@ -30,8 +36,6 @@ _MAX_CALLS = 10_000
 _MAX_SESSIONS = 2_000
 """Closed sessions whose messages are read, the newest ones, each once in a process."""
 _SESSIONS_PER_READ = 64
-_Signature: TypeAlias = tuple[int, float]
-"""How many messages of a session were closed, and when the last ones were."""
 
 
 class _Session(NamedTuple):
@@ -41,7 +45,7 @@ class _Session(NamedTuple):
         cursor: Where its journal stood when it was read; None if it is gone.
     """
 
-    signature: _Signature
+    signature: Signature
     cursor: Cursor | None
     traces: Sequence[Trace]
 
@@ -98,13 +102,13 @@ def _read_traces(context: JobContext, scope: Path) -> Flow[tuple[list[Trace], ob
     # Who tracks calls and stores messages, too, made each call once.
     untracked = {life: each for life, each in sessions.items() if to_scope_id(life.names) not in threads}
     traces += [trace for each in untracked.values() for trace in each.traces]
-    return traces, (version, {life: each[:2] for life, each in untracked.items()})
+    return traces, (version, {life: each[:2] for life, each in untracked.items() if each.traces})
 
 
 def _read_sessions(context: JobContext, path: Path) -> Flow[Mapping[SessionLife, _Session]]:
     """The closed sessions; only those are read that were closed or written since the last pass."""
     [conversation] = yield from context.engine.sync([path])
-    closed = conversation.use_derived(ClosedTurns, _sign_sessions)
+    closed = conversation.use_derived(ClosedSessions, lambda sessions: sessions.list_newest(_MAX_SESSIONS))
     key = NAME, path
     stored = context.store.values.get(key)
     known = stored.by_life if isinstance(stored, _Sessions) else {}
@@ -131,15 +135,6 @@ def _was_written(context: JobContext, path: Path, before: _Session) -> bool:
     """Whether a session was written since it was read, as far as this process knows: maintenance reads all scopes."""
     replica = context.engine.replicas.get(path)
     return replica is not None and replica.has_synced and before.cursor not in (None, replica.cursor)
-
-
-def _sign_sessions(turns: ClosedTurns) -> dict[SessionLife, _Signature]:
-    closed = dict.fromkeys(turns.newest_sessions(_MAX_SESSIONS, besides=None), (0, 0.0))
-    for pointer in turns.pointers.values():
-        if pointer.session in closed:
-            messages, at = closed[pointer.session]
-            closed[pointer.session] = messages + len(pointer.message_ids), max(at, pointer.closed_at)
-    return closed
 
 
 def _read_messages(replica: Replica[Any]) -> tuple[Cursor, list[Trace]]:
@@ -172,11 +167,14 @@ def _store_skills(
     _, state = yield from target.replica()
     drafts: dict[str, Row] = {}
     for skill in skills:
+        held = state.rows.get(skill.id)
+        if held is not None and is_written(held, skill):
+            drafts[skill.id] = held
+            continue
         draft = to_draft(skill)
         row, _ = yield from draft_row(target, draft)
-        known = skill.id in state.rows
         row = row._replace(id=skill.id)
-        drafts |= {skill.id: row} if known else (yield from _pass_gate(context, target, draft, row))
+        drafts |= {skill.id: row} if held is not None else (yield from _pass_gate(context, target, draft, row))
     erased = yield from _list_erased(context, target, traces)
     return (yield from target.commit(SkillUpdate(skills, drafts, erased, context.now).decide, context.now))
 

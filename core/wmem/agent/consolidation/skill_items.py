@@ -117,6 +117,12 @@ def _read_record(row: Row) -> _Record | None:
             return None
 
 
+def is_written(row: Row, skill: Skill) -> bool:
+    """Whether a stored skill was last written with the text that a mined one has now."""
+    record = _read_record(row)
+    return record is not None and record.digest == _fingerprint(skill.content)
+
+
 def list_known(state: State) -> list[tuple[Row, _Record]]:
     """The skills that the job stored and nobody took away; under the lock."""
     rows = (state.rows[id] for id in state.items)

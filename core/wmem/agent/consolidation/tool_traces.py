@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from wmem.agent.types.turn_pointers import SessionLife, TurnPointer, parse_pointer
 from wmem.engine.derived import Derived
 from wmem.model.history import Path
 from wmem.model.item import to_message
@@ -32,6 +33,10 @@ def parse_place(place: str, agent_id: str) -> tuple[Path, str]:
     """The scope and the id of a call; see `to_place`."""
     *names, id = load_json(place.encode())
     return (agent_id, *names), id
+
+
+Signature: TypeAlias = tuple[int, float]
+"""How many messages of a session were closed, and when the last ones were."""
 
 
 class _TrackedCall(NamedTuple):
@@ -140,6 +145,37 @@ def split_traces(name: str, calls: Sequence[ToolCall]) -> list[Trace]:
         parts[-1].append(call)
     # By its first call: the same however much is thinned out before it.
     return [to_trace(f"{name} {part[0].id}", part) for part in parts]
+
+
+class ClosedSessions(Derived):
+    """The sessions that closed turns point to, and what tells whether anything of them was closed or taken back."""
+
+    __slots__ = ("_pointers", "_signatures")
+
+    def __init__(self) -> None:
+        self._pointers: dict[str, TurnPointer] = {}
+        self._signatures: dict[SessionLife, Signature] = {}
+
+    def apply(self, changed: Mapping[str, Row | None], /) -> None:
+        for id, row in changed.items():
+            if (before := self._pointers.pop(id, None)) is not None:
+                self._count(before, -1)
+            if row is not None and row.deleted_at is None and (pointer := parse_pointer(row)) is not None:
+                self._pointers[id] = pointer
+                self._count(pointer, 1)
+
+    def _count(self, pointer: TurnPointer, sign: int) -> None:
+        messages, at = self._signatures.get(pointer.session, (0, 0.0))
+        messages += sign * len(pointer.message_ids)
+        if messages:
+            self._signatures[pointer.session] = messages, max(at, pointer.closed_at)
+        else:
+            self._signatures.pop(pointer.session, None)
+
+    def list_newest(self, limit: int) -> dict[SessionLife, Signature]:
+        """The sessions closed last, with their signatures."""
+        newest = sorted(self._signatures.items(), key=lambda each: (-each[1][1], each[0]))
+        return dict(newest[:limit])
 
 
 def list_message_traces(path: Path, rows: Iterable[Row]) -> list[Trace]:
