@@ -1,10 +1,16 @@
 """Planted values are gone, whatever carries them; marks stay marks, and JSON stays JSON."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 from collections import Counter
+from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import wmem
 from tests.redaction.held_out import HELD_OUT
@@ -14,6 +20,7 @@ from tests.redaction.plants import Plant
 from wmem.rules.redaction import REDACTION_KINDS
 
 PLANTS = (*TUNED, *HELD_OUT)
+ROOT = Path(__file__).parents[2]
 _LEAST_PLANTS = 500
 _LEAST_KINDS = 20
 _LEAST_LOOK_ALIKES = 500
@@ -72,3 +79,69 @@ def test_of_five_hundred_look_alikes_no_more_than_one_in_a_hundred_is_touched() 
     touched = [text for text in LOOK_ALIKES if redaction.redact(text).text != text]
     assert len(LOOK_ALIKES) >= _LEAST_LOOK_ALIKES
     assert len(touched) <= len(LOOK_ALIKES) // 100, touched
+
+
+_WITHOUT_STDNUM = """
+import sys
+sys.modules["stdnum"] = None
+from tests.redaction.held_out import HELD_OUT
+from tests.redaction.plants import PLANTS
+from tests.redaction.test_plants import is_left
+import wmem
+redaction = wmem.Redaction()
+print(sum(is_left(plant, redaction.redact(plant.text).text) for plant in (*PLANTS, *HELD_OUT)))
+"""
+
+
+def test_without_the_library_of_numbers_nothing_is_found_less() -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", _WITHOUT_STDNUM],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": f"{ROOT}/core:{ROOT}"},
+        check=True,
+    )
+    assert run.stdout.strip() == "0"
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                *(plant.text for plant in PLANTS[::9]),
+                *LOOK_ALIKES[::9],
+                " ",
+                "\n",
+                ": ",
+                '"',
+                ", ",
+                "\u200b",
+                "1",
+                "is ",
+            ]
+        ),
+        max_size=8,
+    )
+)
+def test_whatever_stands_beside_what_a_second_time_changes_nothing(pieces: list[str]) -> None:
+    redaction = wmem.Redaction()
+    once = redaction.redact("".join(pieces))
+    assert redaction.redact(once.text).text == once.text
+    assert sum(once.counts.values()) >= len(re.findall(r"\[REDACTED_\w+\]", once.text))
+
+
+@given(
+    st.sampled_from([plant for plant in PLANTS if plant.kind in ("card", "iban", "email", "jwt", "github_token")]),
+    st.data(),
+)
+def test_a_value_is_found_where_it_stands(plant: Plant, data: st.DataObject) -> None:
+    if plant.value not in plant.text:
+        return
+    unseen = data.draw(st.sampled_from(["", "\u200b", "\u00ad", "\u2060"]))
+    at = data.draw(st.integers(1, len(plant.value) - 1))
+    value = plant.value[:at] + unseen + plant.value[at:]
+    text = "\u200e" + plant.text.replace(plant.value, value)
+    spans = [span for span in wmem.Redaction().find(text) if span.kind == plant.kind]
+    assert value in text[spans[0].start : spans[-1].end]
+    assert all(text[span.start].strip() and text[span.end - 1].strip() for span in spans)

@@ -14,7 +14,7 @@ _VALUE_FIELD = r"(?:[\"']{0,2},?[ \t]{0,4}(?:\r?\n)?[ \t]{0,16}[\"']?(?:value|va
 _CONNECT_HERE = re.compile(
     rf"(?P<gap>(?:\[?[\"'`]?\]?)?{_GAP}){_VALUE_FIELD}(?P<sign>\\{{0,3}}[\"'`]?\]?[ \t]{{0,8}}(?::=|=>|={{1,3}}|!==?|:(?!:)|->|→|>(?=[^<\s])|\|)[ \t]{{0,8}}(?:\r?\n[ \t]{{0,8}}(?![\-#]))?"
     rf"|[ ](?:(?:was|is|has been|been)[ ](?:changed|set|reset|updated)[ ]to|is|are|was|lautet|ist|est|es|è|é|jest|brzmi|это|to|er|on|=|—|-)[ ]{{1,2}}(?:now[ ]|also[ ]|still[ ])?:?[ ]?"
-    r"|[ ]?(?:是|为|為|は|が|هي|هو|는|은|가)[ ]?[:：]?[ ]?)(?P<open>\\{0,3}[\"'`]|[\"])?",
+    r"|[ ]?(?:是|为|為|は|が|هي|هو|는|은|가)[ ]?[:：]?[ ]?)(?:[@fbruFBRUL]{1,2}(?=[\"']))?(?P<open>\\{0,3}[\"'`])?",
     re.IGNORECASE,
 )
 _DIRECT_HERE = re.compile(r"(?:[ ]{1,2}(?:to[ ]|as[ ])?|\(|[\"'],[ ]?)(?P<open>[\"'`])?")

@@ -11,12 +11,13 @@ _LEAST_HEX = 16
 _MAX_SENTENCE = 8  # words of a pass phrase in quotation marks
 
 _PLACEHOLDER_HERE = re.compile(
-    r"[<\[{(].*[>\]})]|[$%@#]?\{.*|\$[A-Za-z_(].*|%[A-Za-z_]+%?|%\(.*|[*x•·.\-_?#~=X…●]{2,}|\.{3}.*|#\{.*|@[A-Za-z_.]+|__.*__|(?:your|my|the|some|insert|enter|replace|change|example|dummy|placeholder|sample|votre|ihr|dein|tu|su|il_tuo)[\-_ ].*|.*(?:_here|-here|redacted|placeholder|removed|hidden|censored|example_key).*"
-    r"|change[\-_]?me[!]?|todo|tbd|fixme|n/a|na|\(.*|!vault|ENC\[.*|vault:.*|secretkeyref.*|file:.*|arn:.*|op://.*|env:.*|/run/secrets/.*|\*+[A-Za-z0-9]{0,4}",
+    r"[<\[(][\w\s.\-/:'|,]*[>\])]|[$%@#]?\{{1,2}[\w\s.\-:|/'\"?]*\}{0,2}|\$[A-Z_][A-Z0-9_]*|\$[a-z_]+(?:(?:->|\[|::).*)?|\$\(.*|%[A-Za-z_]+%|%[sdr]|%\(\w+\)s?|[*x•·.\-_?#~=X…●]{2,}|\.{3}.*|__\w*__"
+    r"|(?:your|my|the|some|insert|enter|replace|change|example|dummy|placeholder|sample|fake|votre|ihr|dein|tu|su|il_tuo)[\-_ ][A-Za-z\-_ ]*|.*(?:[_\-]here|redacted|placeholder|example_key)"
+    r"|\w{0,8}fake\w{0,12}|change[\-_]?me[!]?|todo|tbd|fixme|n/a|na|!vault|ENC\[.*|vault:.*|secretkeyref.*|file:.*|arn:.*|op://.*|env:.*|/run/secrets/.*|\*+[A-Za-z0-9]{0,4}",
     re.IGNORECASE | re.DOTALL,
 )
 _CODE_HERE = re.compile(
-    r"[A-Za-z_$][\w$]*(?:::|->|\??\.)[A-Za-z_][\w.$>\-:?]*(?:[(\[].*)?|[A-Za-z_$][\w$.]*[(\[].*|(?:await|new|not|lambda|f|b|r|rb|u|var|let|const|self|this|process|os|env)(?:[ .'\"].*)?|&?\*?[A-Za-z_]\w*(?:\[\]|\?|\*+)|[A-Za-z_]*[A-Za-z]\(",
+    r"[A-Za-z_$][\w$]*(?:::|->|\??\.)[A-Za-z_][\w.$>\-:?]*(?:[(\[].*)?|[A-Za-z_$][\w$.]*[(\[].*|(?:await|new|not|lambda|f|b|r|rb|u|var|let|const|self|this|process|os|env)(?:[ .'\"].*)?|&?\*?[A-Za-z_]+(?:\[\]|\?|\*+)|[A-Za-z_]*[A-Za-z]\(",
     re.DOTALL,
 )
 _WORDS_OF_CODE = split_words(
@@ -70,20 +71,20 @@ _MIXED_CASE_HERE = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]")
 _HEX_HERE = re.compile(r"[0-9a-fA-F]+")
 
 
-def is_placeholder(value: str) -> bool:
-    """Whether a value stands for one that is not there, or is code that computes it."""
-    lower = value.lower()
+def is_placeholder(value: str, *, quoted: bool = False) -> bool:
+    """Whether a value stands for one that is not there, or, if it is not quoted, is code that computes it."""
     return (
         not any(map(str.isalnum, value))
-        or lower in _WORDS_OF_CODE
+        or value.lower() in _WORDS_OF_CODE
         or _PLACEHOLDER_HERE.fullmatch(value) is not None
-        or (_CODE_HERE.fullmatch(value) is not None and not _looks_mixed(value))
+        or (_CODE_HERE.fullmatch(value) is not None and not _is_no_code(value, quoted=quoted))
     )
 
 
-def _looks_mixed(value: str) -> bool:
-    """Whether code would have no such text: many digits or signs."""
-    return "(" not in value and "[" not in value and sum(map(str.isdigit, value)) > 1
+def _is_no_code(value: str, *, quoted: bool) -> bool:
+    """Whether code would have no such text."""
+    has_digit = any(map(str.isdigit, value))
+    return has_digit if "(" not in value and "[" not in value else quoted and has_digit
 
 
 def is_password(value: str, *, quoted: bool, ends: bool) -> bool:
@@ -93,7 +94,7 @@ def is_password(value: str, *, quoted: bool, ends: bool) -> bool:
         quoted: It stands in quotation marks, or is the whole value of a field.
         ends: Nothing follows it in its sentence or line; a word alone is a password only then.
     """
-    if len(value) < _LEAST_PASSWORD or is_placeholder(value) or _DATE_OR_VERSION_HERE.fullmatch(value):
+    if len(value) < _LEAST_PASSWORD or is_placeholder(value, quoted=quoted) or _DATE_OR_VERSION_HERE.fullmatch(value):
         return len(value) >= _LEAST_PASSWORD and value.isdigit() and value.isascii()
     if " " in value:
         return (
@@ -130,7 +131,7 @@ def is_secret(value: str, *, quoted: bool, assigned: bool) -> bool:
     if (
         len(value) < _LEAST_SECRET
         or " " in value
-        or is_placeholder(value)
+        or is_placeholder(value, quoted=quoted)
         or _DATE_OR_VERSION_HERE.fullmatch(value)
         or _PATH_HERE.fullmatch(value)
     ):
