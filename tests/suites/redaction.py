@@ -196,6 +196,31 @@ class RedactionSuite(EmbedderSuite):
         assert "".join(parts).count("[REDACTED_CARD]") == 3
         expect_clean(memory, call)
 
+    def test_a_job_on_request_redacts_what_was_written_without_redaction_and_purges_its_bytes(
+        self, open_memory: MemoryOpener, embedder: Embedder, call: Call
+    ) -> None:
+        plain = open_memory(redaction=Redaction.off(), embedder=embedder)
+        item = call(plain.scope("s").items.add, SAID, type="fact", **FIELDS)
+        kept = call(plain.scope("s").items.promote, item.id)
+        call(plain.episodic.messages.append, {"role": "user", "content": SAID, "id": "m"})
+        call(plain.scope("t").pack, WHO, budget=600)
+        memory = open_memory(embedder=embedder)
+        assert "redact" not in call(memory.maintain).jobs
+        assert call(memory.semantic.items.get, kept.id).content == SAID
+        assert call(memory.maintain, ["redact"]).jobs["redact"] == (2, {"redacted": 2}, "")
+        expect_clean(memory, call)
+        made = call(memory.semantic.items.get, kept.id)
+        assert (made.content, made.created_at, made.origins) == (REDACTED, kept.created_at, kept.origins)
+        assert call(memory.scope("s").items.promote, item.id).id == kept.id
+        assert call(memory.maintain, ["redact"]).jobs["redact"].changed == 0
+        assert call(open_memory(redaction=Redaction.off()).maintain, ["redact"]).jobs["redact"].changed == 0
+
+    def test_the_job_leaves_what_a_recognizer_fails_on_as_it_is(self, open_memory: MemoryOpener, call: Call) -> None:
+        kept = call(open_memory(redaction=Redaction.off()).semantic.items.add, SAID, type="fact")
+        failing = open_memory(redaction=Redaction(recognizers=(fail,)))
+        assert call(failing.maintain, ["redact"]).jobs["redact"] == (0, {"failed": 1}, "")
+        assert call(failing.semantic.items.get, kept.id).content == SAID
+
     # -- everywhere, or nowhere
 
     def test_strict_redacts_what_a_session_stores_and_leaves_ids_and_structure(

@@ -189,7 +189,8 @@ class AgentMemory(TurnVerbs, MemoryProperties):
         `MaintenanceReport.jobs` and logged; it stops no other.
 
         Args:
-            jobs: Names of the jobs of consolidation to run; None runs all, an empty list none.
+            jobs: Names of the jobs of consolidation to run; None runs all, an empty list none. ``redact``, which runs
+                only where it is named, redacts long-term memory that was written without this redaction, for good.
 
         Raises:
             InvalidInputError: A name that no job has.

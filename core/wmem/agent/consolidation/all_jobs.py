@@ -8,10 +8,12 @@ from wmem.agent.consolidation.jobs import Job
 from wmem.agent.consolidation.mark_superseded import MARK_SUPERSEDED
 from wmem.agent.consolidation.merge_duplicates import MERGE_DUPLICATES
 from wmem.agent.consolidation.purge import PURGE
+from wmem.agent.consolidation.redact_long_term import REDACT
 from wmem.agent.consolidation.summarize_tails import SUMMARIZE_TAILS, summarize_tails
 from wmem.agent.consolidation.thin_episodic import THIN_EPISODIC, thin_episodic
 
 JOBS: tuple[Job, ...] = (
+    REDACT,
     Job(SUMMARIZE_TAILS, summarize_tails),
     Job("close-episodes", close_episodes),
     EXTRACT_SKILLS,

@@ -96,10 +96,15 @@ class JobContext:
 
 
 class Job(NamedTuple):
-    """A part of maintenance with a name."""
+    """A part of maintenance with a name.
+
+    Attributes:
+        on_request: Whether it runs only where it is named: what it does cannot be undone.
+    """
 
     name: str
     run: Callable[[JobContext], Flow[JobReport]]
+    on_request: bool = False
 
 
 def run_in_each(handles: Iterable[Handle], run: Callable[[Handle], Flow[Mapping[str, int]]]) -> Flow[JobReport]:
@@ -142,13 +147,13 @@ class ChangedIds(Derived):
 
 
 def choose_jobs(known: Sequence[Job], names: object) -> list[Job]:
-    """The jobs with these names, in the order in which they run; None chooses all.
+    """The jobs with these names, in the order in which they run; None chooses all but those on request.
 
     Raises:
         InvalidInputError: A name that no job has.
     """
     if names is None:
-        return list(known)
+        return [job for job in known if not job.on_request]
     if isinstance(names, str | bytes) or not isinstance(names, Iterable):
         raise InvalidInputError(f"jobs must be a list of names, not {describe(names)}")
     wanted = list(names)

@@ -1,0 +1,60 @@
+"""Job ``redact``, on request: long-term memory that was written without this redaction is redacted, for good.
+
+It is for stores of earlier versions, and for who opened one with `Redaction.off`, or with fewer kinds, before. A row
+of which a recognizer fails stays as it is.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import islice
+
+from wmem.agent.consolidation.jobs import Job, JobContext, JobReport, run_in_each
+from wmem.errors import InvalidInputError
+from wmem.flow import Flow
+from wmem.model.change import Change, ItemPut
+from wmem.model.row import Row
+from wmem.rules.routing import CONVERSATION, EPISODIC, SEMANTIC
+from wmem.scope.erasure import compact_and_purge, log_remaining
+from wmem.scope.handle import Handle
+from wmem.state import State
+
+_STEP = 256  # rows that one record redacts
+
+
+def _redact_in(redacted: list[Handle], handle: Handle) -> Flow[Mapping[str, int]]:
+    replica, state = yield from handle.replica()
+    with replica.lock:
+        ids = iter(list(state.rows))
+    changed = failed = 0
+
+    def decide(state: State) -> tuple[Sequence[Change], tuple[int, int]]:
+        rows = [state.rows[id] for id in some if id in state.rows]
+        made = [_redact(handle, row) for row in rows]
+        puts = [ItemPut(new) for row, new in zip(rows, made, strict=True) if new is not None and new != row]
+        return puts, (len(puts), made.count(None))
+
+    while some := list(islice(ids, _STEP)):
+        counts = yield from handle.commit(decide, handle.settings.clock())
+        changed, failed = changed + counts[0], failed + counts[1]
+    if changed:
+        redacted.append(handle)
+    return {"redacted": changed, "failed": failed}
+
+
+def _redact(handle: Handle, row: Row) -> Row | None:
+    """The row as it is to be stored; None where a recognizer fails."""
+    try:
+        return handle.redact(row, whole=True)
+    except InvalidInputError:
+        return None
+
+
+def _run(context: JobContext) -> Flow[JobReport]:
+    redacted: list[Handle] = []
+    scopes = [handle for name in (SEMANTIC, EPISODIC, CONVERSATION) for handle in context.long_term(name)]
+    report = yield from run_in_each(scopes, lambda handle: _redact_in(redacted, handle))
+    if redacted:
+        log_remaining(context.root, "redacted", (yield from compact_and_purge(context.root, redacted)))
+    return report._replace(changed=report.detail.get("redacted", 0))
+
+
+REDACT = Job("redact", _run, on_request=True)
