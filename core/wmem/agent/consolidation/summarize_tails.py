@@ -209,11 +209,11 @@ def list_fallen(rows: Iterable[Row], bounds: Bounds, now: float) -> list[Row]:
         rows: All of a session, oldest first.
     """
     seen = [row for row in rows if row.visible(now) and not row.pinned and not is_tail_summary(row)]
-    items = [row for row in seen if row.role is None and row.promoted_to is None]
-    said = [row for row in seen if row.role is not None and row.role not in _SYSTEM_ROLES]
+    seen = [row for row in seen if row.promoted_to is None and row.role not in _SYSTEM_ROLES]
+    items, said = ([row for row in seen if (row.role is None) is is_item] for is_item in (True, False))
     stays = {row.id for row in _list_newest(items, bounds.items, bounds.item_tokens)}
     stays |= {row.id for row in _list_newest(said, None, bounds.message_tokens)}
-    return [row for row in seen if row.id not in stays and (row.role is not None or row.promoted_to is None)]
+    return [row for row in seen if row.id not in stays]
 
 
 def _list_newest(rows: Sequence[Row], most: int | None, tokens: int | None) -> Iterator[Row]:
