@@ -3,6 +3,7 @@
 import json
 import logging
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -149,3 +150,9 @@ def test_any_text_is_read_and_a_second_time_changes_nothing(text: str) -> None:
     once = redaction.redact(text)
     assert redaction.redact(once.text).text == once.text
     assert (once.text == text) == (not once.counts)
+
+
+def test_the_page_about_redaction_has_every_kind() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "redaction.md").read_text()
+    rows = [f"| `{name}` | {kind.finds} | {kind.validated} |" for name, kind in sorted(REDACTION_KINDS.items())]
+    assert "\n".join(rows) in page

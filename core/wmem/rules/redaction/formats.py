@@ -76,8 +76,8 @@ FORMATS: Mapping[int, tuple[Format, ...]] = {
     ),
     12: (_format("national_id", rf"(?:19|20)\d\d{_MONTH}{_DAY}\d{{4}}", "se.personnummer"),),
     13: (
-        _format("national_id", rf"\d\d{_MONTH}{_DAY}\d{{4}}[01]\d\d", "za.idnr"),
-        _format("national_id", rf"[1-9]\d\d{_MONTH}{_DAY}\d{{6}}", "ro.cnp"),
+        _format("national_id", rf"(?!97[89])\d\d{_MONTH}{_DAY}\d{{4}}[01]\d\d", "za.idnr"),
+        _format("national_id", rf"(?!97[89])[1-9]\d\d{_MONTH}{_DAY}\d{{6}}", "ro.cnp"),
         _format("national_id", rf"{_DAY}{_MONTH}[09]\d{{8}}", "si.emso"),
         _format("national_id", r"756\d{10}", "ch.ssn"),
     ),

@@ -21,7 +21,7 @@ _ISSUERS_HERE = re.compile(
     r"|3[47]\d{13}"  # American Express
     r"|(?:6011|64[4-9]\d|65\d\d|62\d\d|81\d\d)\d{12}(?:\d{1,3})?"  # Discover, UnionPay, RuPay
     r"|(?:30[0-5]\d|3095|3[689]\d\d)\d{10}(?:\d{2})?"  # Diners
-    r"|35(?:2[89]|[3-8]\d)\d{12}(?:\d{3})?"  # JCB
+    r"|35\d{14}(?:\d{3})?|(?:2131|1800)\d{11}|(?:5018|5020|5038|5893|6304|6759|676[1-3])\d{8,11}"  # JCB
     r"|220[0-4]\d{12}(?:\d{3})?"  # Mir
     r"|(?:50(?:18|19|20|38|6[01]|9\d|[78]\d)|5[68]\d\d|6304|6759|676[1-3]|6521|60\d\d|9792|63(?:6[3-9]|7\d))\d{12}(?:\d{3})?"  # Maestro, RuPay, Elo, Verve, Troy
 )
@@ -62,15 +62,22 @@ _MOBILE_HERE = re.compile(
 _MOBILE_OF_CHINA_HERE = re.compile(r"1[3-9]\d{9}(?!\d)")
 _LEAST_PHONE, _MOST_PHONE = 9, 15
 _MOST_NATIONAL = 12
+_LEAST_WHOLE = 11  # digits of a number that is not apart in groups
 _CONTEXT = 24  # characters before a number that say what it is
-_NO_PHONE_HERE = re.compile(
-    r"(?:isbn|issn|ean|upc|gtin|asin|doi|sku|art(?:\.|icle|ikel)?|part|model|order|invoice|ticket|tracking|v|ver|version)(?:[ \-]?(?:no|nr|number|id|13|10))?[.:# ]{0,3}$"
+_OTHER_NUMBER_HERE = re.compile(
+    r"(?:\b(?:isbn|issn|ean|upc|gtin|asin|doi|sku|art(?:icle|ikel)?|part|model|order|orders|invoice|ticket|tracking|shipment|parcel|case|txn|transaction|batch|lot|serial|s/n|build|job|ver|version|commit"
+    r"|bestellung|bestellnummer|auftrag|rechnung|sendung|commande|facture|colis|pedido|factura|ordine|fattura|encomenda|bestelling|factuur|zamówienie|zamówienia|faktura|sipariş|fatura)"
+    r"|заказ|заказа|счёт-фактура|订单|訂單|单号|發票|发票|注文|注文番号|伝票番号|주문|주문번호|طلب|فاتورة)(?:[ \-]?(?:no|nr|number|numéro|número|numero|nummer|numer|id|13|10|号|號|番号|번호|номер))?[.:#=：＃°º ]{0,3}$"
 )
+"""Words before a number of another kind."""
 _PAIR = re.compile(
     r"(?<![\d.])[+\-]?(?:90(?:\.0{4,})?|[1-8]?\d\.\d{4,15})°?[ ]?[NSns]?[ ]?[,;][ ]?[+\-]?(?:180(?:\.0{4,})?|(?:1[0-7]\d|\d{1,2})\.\d{4,15})(?![\d.]*\d)"
 )
 """Degrees with four decimals each: about ten metres."""
 _FOUR_DECIMALS = re.compile(r"\.[0-9]{4}")
+_EXTENSION_HERE = re.compile(
+    r"[ ]?,?[ ]?(?:x|ext\.?|extension|#|durchwahl|dw|poste|int\.?|доб\.?)[ ]?\d{1,6}(?!\d)", re.IGNORECASE
+)
 _CHINESE = re.compile("[\u3400-\u9fff]")
 
 
@@ -150,7 +157,10 @@ def _card(reading: Reading, groups: list[_Group], at: int) -> Span | None:
 
 
 def _format(reading: Reading, start: int, group: _Group) -> Span | None:
-    for form in FORMATS.get(group.end - start, ()):
+    size = group.end - start
+    if size >= _LEAST_WHOLE and _OTHER_NUMBER_HERE.search(reading.lower, max(0, start - _CONTEXT), start):
+        return None
+    for form in FORMATS.get(size, ()):
         match = form.pattern.match(reading.text, start)
         if match and is_free_after(reading.text, match.end()) and form.check(match[0]):
             return Span(start, match.end(), form.kind)
@@ -165,11 +175,13 @@ def _phone(reading: Reading, start: int) -> Span | None:
     if (
         text[start - 1 : start] == "/"
         or _DATE_HERE.match(text, start)
-        or _NO_PHONE_HERE.search(reading.lower, max(0, start - _CONTEXT), start)
+        or _OTHER_NUMBER_HERE.search(reading.lower, max(0, start - _CONTEXT), start)
     ):
         return None
     if text.startswith("00", start):
-        return _if_phone(text, start, _INTERNATIONAL_HERE.match(text, start), _LEAST_PHONE + 2, _MOST_PHONE + 2)
+        match = _INTERNATIONAL_HERE.match(text, start)
+        is_grouped = match is not None and not match[0].isdigit()
+        return _if_phone(text, start, match, _LEAST_PHONE + 2, _MOST_PHONE + 2) if is_grouped else None
     opened = start and text[start - 1] == "("
     if match := _NATIONAL_HERE.match(text, start):
         return _if_phone(text, start - bool(opened), match, _LEAST_PHONE, _MOST_NATIONAL)
@@ -182,13 +194,20 @@ def _phone(reading: Reading, start: int) -> Span | None:
     return None
 
 
+def find_extension(text: str, end: int) -> int:
+    """Where a telephone number ends, with its extension if it has one."""
+    extension = _EXTENSION_HERE.match(text, end)
+    return extension.end() if extension else end
+
+
 def _if_phone(text: str, start: int, match: "re.Match[str] | None", least: int, most: int) -> Span | None:
     """The longest whole groups of a match that have the digits of a telephone number."""
     if match is None:
         return None
     ends = [each.end() for each in _DIGITS.finditer(text, match.start(), match.end())]
     counts = [sum(map(str.isdigit, text[match.start() : end])) for end in ends]
-    for end, count in zip(reversed(ends), reversed(counts), strict=True):
+    for last, count in zip(reversed(ends), reversed(counts), strict=True):
+        end = find_extension(text, last)
         if least <= count <= most and is_free_after(text, end):
             return Span(start, end, "phone")
     return None

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from wmem.rules.redaction.labels.gap import is_bridge
 from wmem.rules.redaction.labels.secret_beside import find_secret_beside
 from wmem.rules.redaction.labels.values import is_password, is_secret
-from wmem.rules.redaction.numbers import is_free_after, is_free_before
+from wmem.rules.redaction.numbers import find_extension, is_free_after, is_free_before
 from wmem.rules.redaction.reading import Reading
 from wmem.rules.redaction.spans import Span
 
@@ -35,7 +35,9 @@ _PLATE_HERE = re.compile(r"(?=[^\n]{0,10}?\d)[A-Z0-9ÄÖÜА-Я\u4e00-\u9fff]{1,
 _SEED_HERE = re.compile(r"[a-z]{3,10}(?:[ ,]{1,2}\n?[a-z]{3,10}){11,23}(?![a-z])")
 _JOINT_HERE = re.compile(r"[ ]?(?:[,、;/]|and|or|und|oder|et|ou|y|e|o|en|of|i|lub|и|или|和|或|と|및)[ ]?(?:and |or )?")
 _OLD_HERE = re.compile(r"(?<!\d)1[0-8]\d\d(?!\d)")
-_DATE_HERE = re.compile(r"\d{1,4}[./\-]\d{1,2}[./\-]\d{1,4}(?:[T ].*)?|(?:19|20)\d\d")
+_DATE_HERE = re.compile(
+    r"(?:\d{4}[./\-]\d{1,2}[./\-]\d{1,2}|\d{1,2}[./\-]\d{1,2}[./\-]\d{2}(?:\d{2})?)(?:[T ].*)?|(?:19|20)\d\d"
+)
 _MONEY_BEFORE_HERE = re.compile(r"(?:[$€£¥₹]|usd|eur|gbp|r\$)[ ]?$", re.IGNORECASE)
 _MONEY_AFTER_HERE = re.compile(
     r"[ ]?(?:[%€£¥₹°]|usd|eur|gbp|px|km|kg|ms|seconds|minutes|hours|days|years|times|miles|characters|digits|people|users|items|pages|bytes|kb|mb|gb)\b|%",
@@ -147,6 +149,8 @@ def _check_value(text: str, kind: str, shape: _Shape, start: int, end: int) -> S
         value = value[:cut].rstrip(" -./\n()")
         digits = sum(map(str.isdigit, value))
     end = start + len(value)
+    if kind == "phone":
+        end = find_extension(text, end)
     if not shape.least <= digits <= shape.most or not is_free_after(text, end):
         return None
     if kind == "date_of_birth" and _OLD_HERE.search(value):

@@ -11,7 +11,7 @@ _LEAST_HEX = 16
 _MAX_SENTENCE = 8  # words of a pass phrase in quotation marks
 
 _PLACEHOLDER_HERE = re.compile(
-    r"[<\[(][\w\s.\-/:'|,]*[>\])]|[$%@#]?\{{1,2}[\w\s.\-:|/'\"?]*\}{0,2}|\$[A-Z_][A-Z0-9_]*|\$[a-z_]+(?:(?:->|\[|::).*)?|\$\(.*|%[A-Za-z_]+%|%[sdr]|%\(\w+\)s?|[*x•·.\-_?#~=X…●]{2,}|\.{3}.*|__\w*__"
+    r"[<\[(][\w\s.\-/:'|,]*[>\])]|[$%@#]?\{{1,2}[\w\s.\-:|/'\"?]*\}{0,2}|(?-i:\$[A-Z_][A-Z0-9_]*)|\$[a-z_]+(?:(?:->|\[|::).*)?|\$\(.*|%[A-Za-z_]+%|%[sdr]|%\(\w+\)s?|[*x•·.\-_?#~=X…●]{2,}|\.{3}.*|__\w*__"
     r"|(?:your|my|the|some|insert|enter|replace|change|example|dummy|placeholder|sample|fake|votre|ihr|dein|tu|su|il_tuo)[\-_ ][A-Za-z\-_ ]*|.*(?:[_\-]here|redacted|placeholder|example_key)"
     r"|\w{0,8}fake\w{0,12}|change[\-_]?me[!]?|todo|tbd|fixme|n/a|na|!vault|ENC\[.*|vault:.*|secretkeyref.*|file:.*|arn:.*|op://.*|env:.*|/run/secrets/.*|\*+[A-Za-z0-9]{0,4}",
     re.IGNORECASE | re.DOTALL,
@@ -67,6 +67,7 @@ _NAME_PARTS_HERE = re.compile(
     r"(?:[A-Za-z]{1,24}|v?\d{1,4}|[A-Z]?[a-z]{1,24}\d{1,2})(?:[\-_.:/](?:[A-Za-z]{1,24}|v?\d{1,4}|[a-z]{2,24}\d{1,2}))*"
 )
 _INNER_SIGN_HERE = re.compile(r"[^\W_][^\w\s'’.,\-/]+[^\W_]|[!@#$%^&*?+=~§€£]")
+_SIGN_HERE = re.compile("[+@#!%^&*~?=<>]")
 _MIXED_CASE_HERE = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]")
 _HEX_HERE = re.compile(r"[0-9a-fA-F]+")
 
@@ -83,8 +84,9 @@ def is_placeholder(value: str, *, quoted: bool = False) -> bool:
 
 def _is_no_code(value: str, *, quoted: bool) -> bool:
     """Whether code would have no such text."""
-    has_digit = any(map(str.isdigit, value))
-    return has_digit if "(" not in value and "[" not in value else quoted and has_digit
+    if not (any(map(str.isdigit, value)) or _SIGN_HERE.search(value)):
+        return False
+    return quoted or "(" not in value or not value.rstrip(";,.").endswith(")")
 
 
 def is_password(value: str, *, quoted: bool, ends: bool) -> bool:
