@@ -91,7 +91,7 @@ def weigh(
         newest_id = next(reversed(replica.state.items), "")
     nearest, place = find_nearest(text, (load_json(other.content) for other in near))
     same_id = near[place].id if nearest == 1 else ""
-    made = _with_novelty(row, 1.0 - nearest)
+    made = handle.keep_redacted(row, _with_novelty(row, 1.0 - nearest))
     return Weighed(made, minima, find_fault(minima, 1.0, 1.0 - nearest), counts, same_id, newest_id)
 
 

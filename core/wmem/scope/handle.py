@@ -501,6 +501,12 @@ class Handle:
         self.settings.clean_rows.add(made, counts)
         return made
 
+    def keep_redacted(self, row: Row, made: Row) -> Row:
+        """A row that was made of a redacted one by setting fields without text: it is not read again."""
+        if row in self.settings.clean_rows:
+            self.settings.clean_rows.add(made, self.settings.clean_rows.counts(row))
+        return made
+
     def _redact_changes(self, changes: Sequence[Change]) -> Sequence[Change]:
         """The changes with redacted rows, whoever made them: nothing is stored here that did not pass."""
         if self.redaction is None and not self._seals:

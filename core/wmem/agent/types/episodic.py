@@ -85,7 +85,9 @@ class EpisodicFlows:
             if current.rejected is not None:
                 return [], current
             episode_id = choose_episode(find_open_episode(state, rest.get("thread_id") or None), part, self.limits)
-            put = handle.redact(row._replace(rest=dump_json({**rest, "episode_id": episode_id})))
+            put = handle.redact(
+                handle.keep_redacted(row, row._replace(rest=dump_json({**rest, "episode_id": episode_id})))
+            )
             return [ItemPut(put)], weighed._replace(row=put)
 
         return to_memorized(handle, (yield from handle.commit(decide, now)), now)
