@@ -15,7 +15,7 @@ from langchain_wmem._input import read_input
 from langchain_wmem._pieces import whole_id
 from langchain_wmem._shortening import find_pieces, leave_out_cut, mark_cut
 from langchain_wmem._summarizer import to_summarizer
-from wmem import AsyncScope, Context, Features, Message, Redaction, Scope, Summarizer
+from wmem import AsyncScope, Context, Features, Gate, Message, Redaction, Scope, Summarizer
 from wmem.adapter import (
     LazyMemory,
     LongTerm,
@@ -86,6 +86,7 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
         long_term: Whether the note draws on long-term memory, or the scopes that share theirs: see `WmemMiddleware`.
         features: What the memory may use; only with a URL: see `wmem.open`.
         redaction: What of it is redacted; only with a URL: see `wmem.open`.
+        gate: What an item must have to enter it; only with a URL: see `wmem.open`.
         enable_skill_extraction: Whether maintenance makes skills of tool calls; only with a URL.
         summarizer: Summarizes sessions, as a model of LangChain or what `wmem.open` takes; only with a URL.
 
@@ -107,6 +108,7 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
         long_term: LongTerm = True,
         features: Features | None = None,
         redaction: Redaction | None = None,
+        gate: Gate | None = None,
         enable_skill_extraction: bool = True,
         summarizer: Summarizer | SummarizerFunction | Runnable[Any, Any] | None = None,
     ) -> None:
@@ -126,6 +128,7 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
             agent_id,
             features=features,
             redaction=redaction,
+            gate=gate,
             enable_skill_extraction=enable_skill_extraction,
             summarizer=to_summarizer(summarizer),
             store=store,

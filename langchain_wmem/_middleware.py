@@ -32,7 +32,7 @@ from langchain_wmem._session import LongTermOption, is_single_run, scope_path
 from langchain_wmem._summarizer import to_summarizer
 from langchain_wmem._tools import RunSession, make_tools
 from langchain_wmem._trace import trace_prompt
-from wmem import AsyncScope, Calibrations, Context, Counter, Features, Message, Redaction, Scope, Summarizer
+from wmem import AsyncScope, Calibrations, Context, Counter, Features, Gate, Message, Redaction, Scope, Summarizer
 from wmem.adapter import (
     LazyMemory,
     LongTerm,
@@ -159,6 +159,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         counter: Counts tokens; only with a URL, since an open memory has its own.
         features: What the memory may use; only with a URL: see `wmem.open`.
         redaction: What of it is redacted; only with a URL: see `wmem.open`.
+        gate: What an item must have to enter it; only with a URL: see `wmem.open`.
         enable_skill_extraction: Whether maintenance makes skills of tool calls; only with a URL.
         summarizer: Summarizes sessions, as a model of LangChain or what `wmem.open` takes; only with a URL.
         ask_model: Check each prompt with the model's own count as well. It may call
@@ -197,6 +198,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         counter: Counter | None = None,
         features: Features | None = None,
         redaction: Redaction | None = None,
+        gate: Gate | None = None,
         enable_skill_extraction: bool = True,
         summarizer: Summarizer | SummarizerFunction | Runnable[Any, Any] | None = None,
         ask_model: bool = False,
@@ -226,6 +228,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             counter,
             features=features,
             redaction=redaction,
+            gate=gate,
             enable_skill_extraction=enable_skill_extraction,
             summarizer=to_summarizer(summarizer),
             store=store,

@@ -27,7 +27,7 @@ from langchain_wmem._session import LongTermOption, run_path
 from langchain_wmem._shortening import leave_out_cut, mark_cut
 from langchain_wmem._summarizer import to_summarizer
 from langchain_wmem._trace import describe_prompt, is_heard
-from wmem import AsyncScope, Context, Counter, Features, Message, Redaction, Scope, Summarizer
+from wmem import AsyncScope, Context, Counter, Features, Gate, Message, Redaction, Scope, Summarizer
 from wmem.adapter import (
     LazyMemory,
     LongTerm,
@@ -122,6 +122,7 @@ class WmemPack(Runnable[object, Any]):
         counter: Counter | None = None,
         features: Features | None = None,
         redaction: Redaction | None = None,
+        gate: Gate | None = None,
         enable_skill_extraction: bool = True,
         summarizer: Summarizer | SummarizerFunction | Runnable[Any, Any] | None = None,
         name: str = "wmem_pack",
@@ -151,6 +152,7 @@ class WmemPack(Runnable[object, Any]):
             counter,
             features=features,
             redaction=redaction,
+            gate=gate,
             enable_skill_extraction=enable_skill_extraction,
             summarizer=to_summarizer(summarizer),
             store=store,

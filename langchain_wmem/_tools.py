@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from langchain_wmem._session import LongTermOption, Session, home_depth, run_path, scope_path
 from langchain_wmem._summarizer import to_summarizer
-from wmem import AsyncScope, Counter, Features, Redaction, Scope, Summarizer
+from wmem import AsyncScope, Counter, Features, Gate, Redaction, Scope, Summarizer
 from wmem.adapter import (
     Keep,
     LazyMemory,
@@ -44,6 +44,7 @@ def wmem_tools(
     counter: Counter | None = None,
     features: Features | None = None,
     redaction: Redaction | None = None,
+    gate: Gate | None = None,
     enable_skill_extraction: bool = True,
     summarizer: Summarizer | SummarizerFunction | Runnable[Any, Any] | None = None,
 ) -> list[BaseTool]:
@@ -77,6 +78,7 @@ def wmem_tools(
         counter: Counts tokens; only with a URL.
         features: What the memory may use; only with a URL: see `wmem.open`.
         redaction: What of it is redacted; only with a URL: see `wmem.open`.
+        gate: What an item must have to enter it; only with a URL: see `wmem.open`.
         enable_skill_extraction: Whether maintenance makes skills of tool calls; only with a URL.
         summarizer: Summarizes sessions, as a model of LangChain or what `wmem.open` takes; only with a URL.
 
@@ -91,6 +93,7 @@ def wmem_tools(
         counter,
         features=features,
         redaction=redaction,
+        gate=gate,
         enable_skill_extraction=enable_skill_extraction,
         summarizer=to_summarizer(summarizer),
         store=store,

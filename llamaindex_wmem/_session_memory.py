@@ -15,7 +15,7 @@ from llamaindex_wmem._options import refuse_unknown
 from llamaindex_wmem._recent_views import RECENT_VIEWS
 from llamaindex_wmem._summarizer import to_summarizer
 from llamaindex_wmem._tokenizer import TokenizerCounter
-from wmem import AsyncScope, Calibrations, Features, InvalidInputError, Message, Redaction, Scope, Summarizer
+from wmem import AsyncScope, Calibrations, Features, Gate, InvalidInputError, Message, Redaction, Scope, Summarizer
 from wmem.adapter import (
     LazyMemory,
     LongTermChoice,
@@ -98,6 +98,7 @@ class SessionMemory(BaseMemory):
         counter: TokenizerCounter | None,
         features: Features | None = None,
         redaction: Redaction | None = None,
+        gate: Gate | None = None,
         enable_skill_extraction: bool = True,
         summarizer: Summarizer | SummarizerFunction | LLM | None = None,
         history: Sequence[ChatMessage] = (),
@@ -105,7 +106,7 @@ class SessionMemory(BaseMemory):
         begun = to_storable(history, RECENT_VIEWS)
         made = cls(**fields)
         made._counter = counter
-        if (handle, counter, features, redaction, summarizer) != (None,) * 5 or not enable_skill_extraction:
+        if (handle, counter, features, redaction, gate, summarizer) != (None,) * 6 or not enable_skill_extraction:
             memory = fields["url"] if handle is None else handle
             made._use(
                 LazyMemory(
@@ -114,6 +115,7 @@ class SessionMemory(BaseMemory):
                     counter,
                     features=features,
                     redaction=redaction,
+                    gate=gate,
                     enable_skill_extraction=enable_skill_extraction,
                     summarizer=to_summarizer(summarizer),
                 )

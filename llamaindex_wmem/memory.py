@@ -22,6 +22,7 @@ from wmem import (
     BudgetError,
     Context,
     Features,
+    Gate,
     InvalidInputError,
     Message,
     Redaction,
@@ -56,6 +57,7 @@ _BESIDE_FIELDS = (
     "tokenizer_fn",
     "features",
     "redaction",
+    "gate",
     "summarizer",
     "enable_skill_extraction",
 )
@@ -124,6 +126,7 @@ class WmemMemory(SessionMemory):
         tokenizer_fn: Callable[[str], Sequence[Any]] | None = None,
         features: Features | None = None,
         redaction: Redaction | None = None,
+        gate: Gate | None = None,
         enable_skill_extraction: bool = True,
         summarizer: Summarizer | SummarizerFunction | LLM | None = None,
         reserve: int = 0,
@@ -158,6 +161,8 @@ class WmemMemory(SessionMemory):
             features: What the memory may use; only with `url`, as `redaction`: see `wmem.open`.
             redaction: What of it is redacted. Neither is serialised: copies find them in the process, and are refused
                 elsewhere.
+            gate: What an item must have to enter it; only with `url`, and not serialised: copies find it in the
+                process, and take all elsewhere.
             enable_skill_extraction: Whether maintenance makes skills of tool calls; only with `url`.
             summarizer: Summarizes sessions, as a model of LlamaIndex or what `wmem.open` takes; only with `url`, and
                 not serialised either.
@@ -181,10 +186,10 @@ class WmemMemory(SessionMemory):
             url, agent_id = handle.url, handle.agent_id
         if store is not None:
             check_registered(store)
-            if (url, tokenizer_fn, features, redaction, summarizer) != (None,) * 5 or not enable_skill_extraction:
+            if (url, tokenizer_fn, features, redaction, gate, summarizer) != (None,) * 6 or not enable_skill_extraction:
                 msg = (
                     f"the opener of {store!r} has url, counter and all other options: leave url, tokenizer_fn, "
-                    "features, redaction, summarizer and enable_skill_extraction out"
+                    "features, redaction, gate, summarizer and enable_skill_extraction out"
                 )
                 raise InvalidInputError(msg)
         if url == PRIVATE_URL and handle is None:
@@ -217,6 +222,7 @@ class WmemMemory(SessionMemory):
             counter=counter,
             features=features,
             redaction=redaction,
+            gate=gate,
             enable_skill_extraction=enable_skill_extraction,
             summarizer=summarizer,
             history=() if chat_history is None else chat_history,

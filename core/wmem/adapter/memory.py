@@ -19,6 +19,7 @@ from wmem.fork import new_renewed_lock
 from wmem.journal.redis_url import HIDDEN, RedisUrl
 from wmem.model.checks import check_flag
 from wmem.model.features import Features
+from wmem.model.gate import Gate
 from wmem.rules.redaction import Redaction
 from wmem.scope.summaries.port import Summarizer, SummarizerFunction
 from wmem.tokens.counter import Counter
@@ -45,6 +46,7 @@ class LazyMemory:
         counter: Counts tokens; only with a URL, since an open memory has its own.
         features: What the memory may use; only with a URL, as `redaction`.
         redaction: See `wmem.open`. Neither is written out: a copy is never opened with more features or less redaction.
+        gate: See `wmem.open`; only with a URL. A copy of which nothing is open takes all.
         enable_skill_extraction: Whether maintenance makes skills of tool calls; only with a URL.
         summarizer: See `wmem.open`; only with a URL. It is not written out either.
         store: The name under which its opener is registered: see `wmem.register`.
@@ -62,6 +64,7 @@ class LazyMemory:
         *,
         features: Features | None = None,
         redaction: Redaction | None = None,
+        gate: Gate | None = None,
         enable_skill_extraction: bool = True,
         summarizer: Summarizer | SummarizerFunction | None = None,
         store: str | None = None,
@@ -88,20 +91,20 @@ class LazyMemory:
         if counter is not None and not isinstance(memory, str):
             raise InvalidInputError("an open memory counts with its own counter; pass counter to wmem.open instead")
         check_flag(enable_skill_extraction, _EXTRACTION)
-        is_plain = features is None and redaction is None and enable_skill_extraction
+        is_plain = features is None and redaction is None and gate is None and enable_skill_extraction
         if not is_plain and not isinstance(memory, str):
-            msg = f"an open memory has features, redaction and {_EXTRACTION} of its own; pass them to wmem.open instead"
-            raise InvalidInputError(msg)
+            named = f"features, redaction, gate and {_EXTRACTION}"
+            raise InvalidInputError(f"an open memory has {named} of its own; pass them to wmem.open instead")
         if summarizer is not None and not isinstance(memory, str):
             raise InvalidInputError("an open memory has a summarizer of its own; pass it to wmem.open instead")
         self._agent_id = agent_id or ""
-        self._counter, self._features, self._redaction = counter, features, redaction
+        self._counter, self._features, self._redaction, self._gate = counter, features, redaction, gate
         self._summarizer = summarizer
         self._extracts_skills = enable_skill_extraction
         # Before the first use, too, a copy needs them.
         told = {"features": features not in (None, Features.all()), "redaction": redaction not in (None, Redaction())}
         told[_EXTRACTION] = not enable_skill_extraction
-        told["summarizer"] = summarizer is not None
+        told |= {"summarizer": summarizer is not None, "gate": gate not in (None, Gate())}
         self._needs = _join(self._needs, [name for name, is_needed in told.items() if is_needed])
         self._lock = new_renewed_lock()
         self._opened: Memory | None = None
@@ -139,6 +142,7 @@ class LazyMemory:
             "counter": self._counter is not None,
             "features": self._features is not None,
             "redaction": self._redaction is not None,
+            "gate": self._gate is not None,
             _EXTRACTION: not self._extracts_skills,
             "summarizer": self._summarizer is not None,
         }
@@ -171,6 +175,7 @@ class LazyMemory:
             counter=self._counter,
             features=self._features,
             redaction=self._redaction,
+            gate=self._gate,
             enable_skill_extraction=self._extracts_skills,
             summarizer=self._summarizer,
         )
@@ -186,6 +191,7 @@ class LazyMemory:
             counter=self._counter,
             features=self._features,
             redaction=self._redaction,
+            gate=self._gate,
             enable_skill_extraction=self._extracts_skills,
             summarizer=self._summarizer,
         )
@@ -251,6 +257,7 @@ class LazyMemory:
             self._counter,
             features=self._features,
             redaction=self._redaction,
+            gate=self._gate,
             enable_skill_extraction=self._extracts_skills,
             summarizer=self._summarizer,
             store=self.store,
