@@ -314,6 +314,45 @@ class EpisodesSuite(FacetSuite):
         assert len(call(memory.episodic.items.all)) == 1
         assert len(call(memory.episodic.items.forgotten)) == 5
 
+    def test_what_a_summary_tells_is_redacted_and_what_was_said_in_the_session_is_not(
+        self, memory: wmem.AgentMemory, call: Call, episodic: EpisodicMemory
+    ) -> None:
+        session = memory.scope("s")
+        rows = [said("user", f"{tell(topic)} Write to {topic}@pottery.example about it.") for topic in TOPICS[:3]]
+        call(session.messages.append, rows)
+        call(memory.types.session("s")["conversation"].close)
+        call(memory.maintain)
+        [summary] = summaries(call, memory.episodic)
+        assert "pottery.example" not in summary.content
+        [episode] = call(episodic.episodes)
+        assert "kiln@pottery.example" in call(episodic.transcript, episode.id).text
+
+    def test_a_summary_that_was_forgotten_softly_is_not_made_again(
+        self, open_memory: MemoryOpener, call: Call, clock: Clock
+    ) -> None:
+        memory = open_memory(memory_types=[WorkingSettings(tail_items=0)])
+        session = memory.scope("s")
+        for topic in TOPICS[:4]:
+            call(memory.types["episodic"].memorize, tell(topic))
+            call(session.items.add, tell(topic), ttl_s=None)
+        clock.advance(5 * HOUR)
+        call(memory.maintain)
+        for scope in (session, memory.episodic):
+            [summary] = summaries(call, scope)
+            call(scope.items.forget, summary.id)
+        call(open_memory.in_other_process(memory_types=[WorkingSettings(tail_items=0)]).maintain)
+        for scope in (session, memory.episodic):
+            assert summaries(call, scope) == []
+
+    def test_a_pass_makes_so_many_summaries_and_the_next_ones_the_rest(
+        self, memory: wmem.AgentMemory, call: Call, episodic: EpisodicMemory
+    ) -> None:
+        for at in range(70):
+            fields: Any = {"episode_id": f"e{at}"}
+            call(episodic.memorize, ItemDraft(tell(f"place-{at}"), fields=fields))
+        made = [call(memory.maintain, ["close-episodes"]).jobs["close-episodes"].changed for _ in range(3)]
+        assert made == [64, 5, 0]
+
     # -- recall: once
 
     def test_a_pack_has_what_is_covered_or_its_summary_and_never_both(

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from wmem.agent.consolidation.jobs import JobContext, JobReport, run_in_each
 from wmem.agent.consolidation.summary_items import (
+    MAX_SUMMARIES,
     Readable,
     Round,
     choose_id,
@@ -41,7 +42,7 @@ from wmem.scope.handle import Handle
 from wmem.scope.items.promotion import long_term_handle
 from wmem.state import State
 
-_READ_BATCH = 64  # sessions read in one call
+_READ_BATCH = 16  # sessions read in one call
 
 
 class _Look(NamedTuple):
@@ -91,7 +92,8 @@ def _close_in(context: JobContext, handle: Handle) -> Flow[Mapping[str, int]]:
     yield from closer.close_items(episodic, list_closed_threads(conversation))
     yield from closer.close_turns(episodic, conversation, settled)
     if not tally["failed"]:  # else it is tried again in the next pass
-        context.store.values[key] = _Look(*cursors, closer.due, losses, settled)
+        due = -math.inf if closer.is_full else closer.due
+        context.store.values[key] = _Look(*cursors, due, losses, settled)
     return tally
 
 
@@ -111,6 +113,11 @@ class _Closer:
         self.due = math.inf
         """Until when no episode is over that is not over now."""
 
+    @property
+    def is_full(self) -> bool:
+        """Whether it has made as many summaries as one pass may."""
+        return self._tally["summarized"] >= MAX_SUMMARIES
+
     def close_items(self, replica: Replica[Any], closed_threads: Mapping[str, float]) -> Flow[None]:
         """Sum up the episodes of items that are over."""
         now, path = self._context.now, self._handle.path[1:]
@@ -121,6 +128,8 @@ class _Closer:
             self._taken |= {*sums, *others, *replica.state.erased}
         covered = list_covered(sums.values(), path)
         for group in group_rows(rows, self._limits):
+            if self.is_full:
+                return
             if not any(_is_pending(row, covered, now) for row in group.rows):
                 continue
             if group.is_closed(now, self._limits, closed_threads):
@@ -162,6 +171,8 @@ class _Closer:
         )
         agent, lives = self._handle.path[:1], list(pending)
         for begin in range(0, len(lives), _READ_BATCH):
+            if self.is_full:
+                return
             part = {
                 life: [
                     each
@@ -177,9 +188,9 @@ class _Closer:
                 left = self._tally["failed"] + self._tally["left"]
                 session = by_path.get((*agent, *life.names))
                 for each in episodes:
-                    if session is not None and is_alive(session, life.incarnation):
+                    if session is not None and is_alive(session, life.incarnation) and not self.is_full:
                         yield from self._close_turns_of(each, session, sums.get(each.id, ()))
-                if self._tally["failed"] + self._tally["left"] == left:
+                if self._tally["failed"] + self._tally["left"] == left and not (episodes and self.is_full):
                     settled[life] = pending[life][0]
 
     def _close_turns_of(self, episode: TurnEpisode, session: Replica[Any], summaries: Sequence[Row]) -> Flow[None]:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from wmem.agent.consolidation.jobs import JobContext, JobReport
 from wmem.agent.consolidation.summary_items import (
+    MAX_SUMMARIES,
     Round,
     SummaryDraft,
     choose_id,
@@ -86,6 +87,8 @@ def summarize_tails(context: JobContext) -> Flow[JobReport]:
             key = (SUMMARIZE_TAILS, replica.path)
             if replica.incarnation is None or context.store.values.get(key) == replica.cursor:
                 continue
+            if tally["summarized"] >= MAX_SUMMARIES:
+                break
             cursor, failed = replica.cursor, tally["failed"]
             bounds = Bounds.of(context.types.working, _find_policy(context, replica))
             with replica.lock:
@@ -97,7 +100,7 @@ def summarize_tails(context: JobContext) -> Flow[JobReport]:
                     _log.debug("a job leaves scope %s to the next pass: %s", to_scope_id(replica.path), exc)
                     tally["left"] += 1
                     continue
-            if tally["failed"] == failed:  # else it is asked again in the next pass
+            if tally["failed"] == failed and tally["summarized"] < MAX_SUMMARIES:  # else there is more in the next pass
                 context.store.values[key] = cursor
     return JobReport(tally["summarized"], to_detail(tally))
 
@@ -131,15 +134,17 @@ class _Session:
                 row.id: row for row in self._replica.state.rows.values() if row.key is None and not row.expired(now)
             }
             self._taken = {*self._replica.state.rows, *self._replica.state.erased}
-        sums = [row for row in rows.values() if is_tail_summary(row) and row.deleted_at is None]
+        sums = list(filter(is_tail_summary, rows.values()))
         covered = list_covered(sums, names)
-        former = sums[-1] if sums else None
+        former = next((row for row in reversed(sums) if row.deleted_at is None), None)
         mine = [id for id, row in covered.items() if former is not None and row.id == former.id]
         readable = find_readable(rows, mine, now)
         fresh = [row for row in list_fallen(rows.values(), self._bounds, now) if row.id not in covered]
         if not self._is_enough(fresh) and not readable.is_stale:
             return
         for each in plan_rounds(former, readable, fresh):
+            if self._tally["summarized"] >= MAX_SUMMARIES:
+                return
             ids = (*each.old.ids, *(row.id for row in each.rows[len(each.old.rows) :]))
             yield from self._store(each, _cover(names, self._find_life(), ids, rows))
 

@@ -28,6 +28,8 @@ from wmem.state import State
 
 MAX_COVERED = 512
 """Items and messages that one summary covers."""
+MAX_SUMMARIES = 64
+"""Summaries that a job makes in one pass of one memory: the others are left to the next passes, oldest first."""
 _SYSTEM_ROLES = ("system", "developer")
 
 
