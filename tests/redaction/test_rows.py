@@ -98,6 +98,12 @@ def test_what_a_row_refers_to_stays() -> None:
     assert counts == {"email": 3}
 
 
+def test_what_a_skill_refers_to_stays_though_it_reads_as_a_number() -> None:
+    metadata = {"tools": ["pay"], "support": 3, "counted_until": 1795972660.5, "example": "x", "digest": "016585201005"}
+    row = Row("i", dump_json("nothing"), 1.0, 2.0, type="skill", rest=dump_json({"metadata": metadata}))
+    assert redact_row(REDACTION, row) == (row, {})
+
+
 def test_a_key_says_what_its_value_is() -> None:
     row = Row("i", dump_value("correct-horse-7", key="k"), 1.0, 1.0, key="db_password")
     made, counts = redact_row(REDACTION, row)

@@ -221,6 +221,39 @@ class RedactionSuite(EmbedderSuite):
         assert call(failing.maintain, ["redact"]).jobs["redact"] == (0, {"failed": 1}, "")
         assert call(failing.semantic.items.get, kept.id).content == SAID
 
+    def test_erasing_what_was_said_erases_its_redacted_copy(
+        self, memory: wmem.AgentMemory, session: Scope, call: Call
+    ) -> None:
+        item = call(session.items.add, SAID, type="fact")
+        kept = call(session.items.promote, item.id)
+        assert call(session.erase, item.id).complete
+        assert call(memory.semantic.items.get, kept.id) is None
+        assert b"REDACTED" not in b"".join(read_payloads(memory, call).values())
+
+    def test_a_prompt_that_quotes_a_redacted_copy_is_replayed_as_it_was(
+        self, memory: wmem.AgentMemory, session: Scope, call: Call
+    ) -> None:
+        call(session.items.promote, call(session.items.add, SAID, type="fact").id)
+        other = memory.scope("other")
+        call(other.messages.append, {"role": "user", "content": WHO})
+        context = call(other.pack, WHO, budget=600)
+        receipt = call(memory.record, context)
+        replayed = call(memory.replay, receipt)
+        assert REDACTED in context.note
+        assert replayed.context is not None
+        assert replayed.context.prompt() == context.prompt()
+
+    def test_a_vault_gives_back_what_a_copy_has_marks_for(self, open_memory: MemoryOpener, call: Call) -> None:
+        redaction = Redaction(vault=wmem.MemoryVault(b"a key of ours"))
+        memory = open_memory(redaction=redaction)
+        item = call(memory.scope("s").items.add, SAID, type="fact", **FIELDS)
+        kept = call(memory.scope("s").items.promote, item.id)
+        assert MAIL not in kept.content
+        assert redaction.restore(kept.content) == SAID
+        added = [call(memory.semantic.items.add, SAID, id="mine") for _ in range(2)]
+        assert added[0] == added[1]
+        expect_clean(memory, call)
+
     # -- everywhere, or nowhere
 
     def test_strict_redacts_what_a_session_stores_and_leaves_ids_and_structure(

@@ -50,6 +50,8 @@ _SEALED = frozenset(  # a provider refuses them when a byte differs, or they are
 )
 _POINTERS = frozenset(("scope", "messages", "ids", "path", "incarnation", "turns", "episode", "items"))
 _PROMOTION = frozenset(("working_memory_id", "working_memory_session"))
+_SKILL = _PROMOTION | {"example", "counted_until", "digest"}
+"""What wmem's own metadata of a copy, and of a skill, refers to other things by."""
 
 
 def redacts_at(redaction: Redaction | None, path: Path) -> bool:
@@ -172,22 +174,21 @@ def _redact_fields(redaction: Redaction, row: Row) -> tuple[Row, Counts]:
         row = row._replace(tags=tuple(dict.fromkeys(tags)))
     if row.rest is not None:
         rest = load_json(row.rest)
-        made = _redact_rest(redaction, rest, counts, points=row.type == "turn")
+        made = _redact_rest(redaction, rest, counts, row.type)
         if made != rest:
             row = row._replace(rest=dump_json(made))
     return row, _sum_counts(*counts)
 
 
-def _redact_rest(
-    redaction: Redaction, rest: Mapping[str, Any], counts: list[Counts], *, points: bool
-) -> dict[str, Any]:
+def _redact_rest(redaction: Redaction, rest: Mapping[str, Any], counts: list[Counts], type: str) -> dict[str, Any]:
     made = dict(rest)
     if isinstance(metadata := rest.get("metadata"), Mapping):
-        made["metadata"], told = redact_value(redaction, metadata, _PROMOTION)
+        own = _SKILL if type == "skill" and "counted_until" in metadata else _PROMOTION
+        made["metadata"], told = redact_value(redaction, metadata, own)
         counts.append(told)
     if isinstance(participants := rest.get("participants"), list):
         made["participants"] = [*_redact_texts(redaction, participants, counts)]
-    if isinstance(sources := rest.get("sources"), list) and not points:
+    if isinstance(sources := rest.get("sources"), list) and type != "turn":
         made["sources"], told = redact_value(redaction, sources, _POINTERS)
         counts.append(told)
     if isinstance(relations := rest.get("relations"), list):
