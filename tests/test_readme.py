@@ -74,7 +74,8 @@ def run(code: str, python: list[str], folder: Path) -> str:
 def test_the_examples_run_as_printed_and_continue_one_session(python: list[str], folder: Path) -> None:
     printed = [run(block, python, folder) for block in EXAMPLES]
     assert (folder / "memory.db").exists()
-    langchain, llamaindex, chain, plain, coroutines, between, turn, receipts, types, gate, marks, backup, own = printed
+    langchain, llamaindex, chain, plain, coroutines, between, turn, receipts, types, gate, *others = printed
+    marks, summary, backup, own = others
     assert "newest" in langchain
     assert "My dog is called Biscuit." in llamaindex
     assert chain == "He is called Biscuit.\n"
@@ -92,6 +93,7 @@ def test_the_examples_run_as_printed_and_continue_one_session(python: list[str],
     assert "Alice is allergic to nuts." in types
     assert "semantic: not stored, novelty 0, at least 0.2 is asked for (rule outcomes)" in gate
     assert marks == "Alice writes from alice@mail.example.org.\nAlice writes from [REDACTED_EMAIL].\n"
+    assert summary == "The flight to Oslo leaves on 12 March at 7:45.\n"
     assert (folder / "monday.db").exists()
     assert backup
     assert own == ""

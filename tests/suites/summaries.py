@@ -1,6 +1,7 @@
 """Suite of summaries with a model: what it is given, and that nothing but a summary is taken from it."""
 
-from typing import Any
+import asyncio
+from typing import Any, cast
 
 import pytest
 
@@ -51,6 +52,25 @@ class SummariesSuite(SummarizerSuite):
         assert len(summarizer.calls) == 2
         clock.now += 61
         assert self.summarize(session, call, TALK, 40).by_model
+
+    def test_a_cancelled_caller_stops_and_nothing_is_stored(
+        self, session: wmem.Scope, summarizer: Summarizer, call: Call
+    ) -> None:
+        if call.mode == "sync":
+            return  # nobody can cancel it
+        self.add_talk(session, call, 0, 5)
+        before = call(session.export)
+
+        async def cancel() -> None:
+            task = asyncio.ensure_future(cast("Any", session.summarize()))
+            await asyncio.sleep(0)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+        _ = call(cancel)
+        assert call(session.export) == before
+        assert call(session.summarize).by_model
 
     def test_b35_texts_of_more_than_one_call_are_all_read(
         self, open_memory: MemoryOpener, summarizer: Summarizer, call: Call

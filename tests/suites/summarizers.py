@@ -49,8 +49,13 @@ def _raise(_answer: str, _limit: int) -> Any:
     raise RuntimeError("429: rate limit reached for the account of ada@example.org")
 
 
+def _cancel(_answer: str, _limit: int) -> Any:
+    raise asyncio.CancelledError
+
+
 FAULTS: Mapping[str, Callable[[str, int], Any]] = {
     "raises": _raise,
+    "is cancelled": _cancel,
     "returns nothing": lambda _answer, _limit: None,
     "returns bytes": lambda answer, _limit: answer.encode(),
     "returns a blank": lambda _answer, _limit: " \n\t",

@@ -57,7 +57,8 @@ def extract(texts: Sequence[WeightedText], limit: int, counter: Counter, analyze
     """The sentences that tell most, in the order of the texts, one a line, each once.
 
     What a sentence tells is what its terms are worth (`wmem.analysis.informativeness`), times the weight of its text,
-    for what it costs; a term that a chosen sentence has counts little. A sentence that does not fit is
+    for what it costs; a term that a chosen sentence has counts little, and so does what a text of which much is chosen
+    adds. A sentence that does not fit is
     skipped; of those that are longer than the whole extract, pieces fill what others leave, with marks where they are
     cut.
 
@@ -105,6 +106,9 @@ class _Selection:
         self._left = list(range(len(sentences)))
         self._chosen: list[int] = []
         self._covered: Tally[str] = Tally()
+        self._taken: Tally[int] = Tally()  # tokens of the chosen sentences, by text
+        texts = len({sentence.source_index for sentence in sentences})
+        self._mean_tokens = max(1.0, sum(sentence.tokens for sentence in sentences) / max(1, texts))
 
     def fill(self, room: int, *, break_tokens: int) -> bool:
         """Choose what tells most for its tokens, as far as it fits; False if nothing does."""
@@ -124,7 +128,7 @@ class _Selection:
                 continue
             room -= tokens
             self._chosen.append(at)
-            self._covered.update(self._sentences[at].telling.values)
+            self._count(at, 1)
         return len(self._chosen) > before
 
     def drop(self, tokens: int) -> None:
@@ -132,7 +136,12 @@ class _Selection:
         while self._chosen and tokens > 0:
             at = self._chosen.pop()
             tokens -= self._sentences[at].tokens + 1
-            self._covered.subtract(self._sentences[at].telling.values)
+            self._count(at, -1)
+
+    def _count(self, at: int, sign: int) -> None:
+        sentence = self._sentences[at]
+        self._covered.update(dict.fromkeys(sentence.telling.values, sign))
+        self._taken[sentence.source_index] += sign * sentence.tokens
 
     def to_text(self) -> str:
         return "\n".join(self._sentences[at].text for at in sorted(self._chosen))
@@ -146,7 +155,9 @@ class _Selection:
             value * _AGAIN if covered[term] > 0 else value for term, value in sentence.telling.values.items()
         )
         cost: float = (sentence.tokens + _OVERHEAD_TOKENS) ** _LENGTH_POWER
-        return told * sentence.telling.factor * sentence.weight / cost
+        # A long text has no right to all the room: of a short one that stands alone the best is kept, too.
+        taken = math.sqrt(1 + self._taken[sentence.source_index] / self._mean_tokens)
+        return told * sentence.telling.factor * sentence.weight / (cost * taken)
 
 
 def _weigh_sentences(

@@ -6,6 +6,7 @@ Nothing here imports asyncio before a coroutine runs.
 import contextvars
 import inspect
 import math
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -48,6 +49,7 @@ class TimedCallback(Protocol):
 
         Raises:
             TimeoutError: It took longer.
+            CallCancelledError: It was cancelled by itself, and its caller was not.
         """
         ...
 
@@ -104,14 +106,35 @@ class _AsyncCallback:
         return False
 
 
+class CallCancelledError(Exception):
+    """A user's function was cancelled by itself, and its caller was not."""
+
+
 class _TimedCallback:
     def within(self, function: Callable[[], Any], seconds: float, /) -> Any:
         call = partial(_Callback().call, function)
-        return call() if seconds == math.inf else _run_in_thread(call).result(seconds)
+        try:
+            return call() if seconds == math.inf else _run_in_thread(call).result(seconds)
+        except BaseException as exc:
+            asyncio = sys.modules.get("asyncio")  # it cannot raise this without
+            if asyncio is not None and isinstance(exc, asyncio.CancelledError):
+                raise CallCancelledError from None
+            raise
 
 
 class _AsyncTimedCallback:
     async def within(self, function: Callable[[], Any], seconds: float, /) -> Any:
+        import asyncio
+
+        try:
+            return await self._within(function, seconds)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            raise CallCancelledError from None
+
+    async def _within(self, function: Callable[[], Any], seconds: float) -> Any:
         import asyncio
 
         async with asyncio.timeout(None if seconds == math.inf else seconds):
