@@ -12,6 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 from wmem.engine import writing
 from wmem.engine.engine import Engine
 from wmem.engine.guard import Guard
+from wmem.engine.replacement import finish_pending
 from wmem.engine.replica import Replica
 from wmem.engine.writing import Decide, DecideBeside, StaleIncarnation
 from wmem.errors import (
@@ -31,7 +32,16 @@ from wmem.model.checks import check_flag, check_new_names
 from wmem.model.checksum import seal
 from wmem.model.features import Features
 from wmem.model.gate import NO_COUNTS, Gates
-from wmem.model.history import RESERVED_PREFIX, Incarnation, Path, is_cache, is_reserved, is_trace, to_scope_id
+from wmem.model.history import (
+    RESERVED_PREFIX,
+    Incarnation,
+    Path,
+    is_cache,
+    is_reserved,
+    is_trace,
+    pending_path,
+    to_scope_id,
+)
 from wmem.model.row import Row
 from wmem.observe.metrics import Metrics
 from wmem.policy import Policy, parse_policy
@@ -675,7 +685,7 @@ class Handle:
         if self._must_exist is not None:
             yield from self._check_exists()
         depth = len(self.path)
-        listed = yield from ask(Journal.paths, self.path)
+        listed = yield from self._list_paths()
         # wmem's internal segments are the first below a scope, or the last.
         paths = [path for path in listed if len(path) > depth and path[depth][0] != "~" != path[-1][0]]
         # Another process may have filled a scope that this one last saw empty.
@@ -685,6 +695,23 @@ class Handle:
             paths = [path for path in paths if path not in gone]
         ended = {path[depth] for path in self.engine.list_disposed(paths) if len(path) == depth + 1}
         return sorted({path[depth] for path in paths} - ended)
+
+    def _list_paths(self) -> Flow[list[Path]]:
+        """The scopes at and below this one, none of them in the middle of a restore."""
+        known = self.engine.find_synced_replica(self.path)
+        before = None if known is None else known.incarnation
+        listed: list[Path] | None = None
+        while True:
+            earlier, listed = listed, list((yield from ask(Journal.paths, self.path)))
+            if len(self.path) == 1:
+                if pending_path(self.path) not in listed:
+                    return listed
+                yield from finish_pending(self.engine, self.path[0])
+                continue
+            (own,) = yield from self.engine.sync([self.path])
+            if listed == earlier or (own.incarnation is not None and own.incarnation == before):
+                return listed
+            before = own.incarnation
 
     def dispose(self) -> Flow[int]:
         """Delete this incarnation of the scope with all descendants; their bytes are not purged yet.
