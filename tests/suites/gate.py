@@ -1,12 +1,15 @@
 """Suite of the gate: what may enter which memory, why, and what the reply and the trace say of it."""
 
+import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 
 import wmem
+from tests.nearness.stream import make_stream
 from wmem import Gate, InvalidInputError, ItemDraft, Route, SemanticSettings, WorkingSettings
+from wmem.rules.nearness import Saying
 from wmem.testing.suite import Call, FacetSuite, MemoryOpener
 from wmem.types import MemorizeTraced, RedactionTraced, RejectionTraced, RouteTraced
 
@@ -376,3 +379,33 @@ class GateSuite(FacetSuite):
         call(items.promote_many, [receipt.id, plain.id])
         assert [each.content for each in call(memory.semantic.items.all)] == ["paid 7 euros"]
         assert [each.content for each in call(memory.episodic.items.all)] == ["saw a heron"]
+
+    # -- what is taken is predictable
+
+    def test_a_stream_is_taken_as_the_minima_predict(self, open_memory: MemoryOpener, call: Call) -> None:
+        rng = random.Random(14)
+        memory = open_memory(gate=Gate(min_importance=0.4, min_novelty=0.3))
+        expected = []
+        for text, is_repeated in make_stream(60, share=0.3, seed=17):
+            importance = rng.random()
+            routed = call(memory.memorize, item(text, importance=importance))
+            if importance < 0.4:
+                assert routed.rejected["semantic"].reason == "importance"
+            elif is_repeated and routed.item is None:
+                assert routed.rejected["semantic"].reason == "novelty"
+            else:
+                assert routed.item is not None
+                expected.append(text)
+        assert [each.content for each in call(memory.semantic.items.all)] == expected
+        said = [Saying.of(text).key for text in expected]
+        assert len(said) == len(set(said))
+
+    def test_of_two_processes_that_memorize_the_same_one_is_taken(self, open_memory: MemoryOpener, call: Call) -> None:
+        gate = Gate(min_novelty=0.2)
+        here, there = open_memory(gate=gate), open_memory.in_other_process(gate=gate)
+        call(here.memorize, item("the first fact"))
+        call(there.memorize, item("another fact 7"))
+        assert call(here.memorize, item("Another fact 7.")).item is None
+        assert call(there.memorize, item("The first fact")).item is None
+        assert call(there.memorize, item("seen at noon", "observation")).item is not None
+        assert call(here.memorize, item("Seen at noon", "observation")).item is None
