@@ -74,8 +74,8 @@ def run(code: str, python: list[str], folder: Path) -> str:
 def test_the_examples_run_as_printed_and_continue_one_session(python: list[str], folder: Path) -> None:
     printed = [run(block, python, folder) for block in EXAMPLES]
     assert (folder / "memory.db").exists()
-    langchain, llamaindex, chain, plain, coroutines, between, turn, receipts, types, gate, *others = printed
-    marks, summary, backup, own = others
+    langchain, llamaindex, chain, plain, coroutines, between, small, turn, receipts, types, *others = printed
+    gate, marks, summary, backup, own = others
     assert "newest" in langchain
     assert "My dog is called Biscuit." in llamaindex
     assert chain == "He is called Biscuit.\n"
@@ -83,6 +83,7 @@ def test_the_examples_run_as_printed_and_continue_one_session(python: list[str],
     assert "My dog is called Biscuit." in coroutines
     assert between.count("Biscuit is allergic to chicken.") == 2
     assert "agent-7/users/ann/~semantic" in between
+    assert small.startswith("1\nmerge-duplicates memory_promoted_")
     assert "Ada takes no train before nine." in turn
     assert "GoalProgress" in turn
     assert receipts.startswith("True (PackTraced(")

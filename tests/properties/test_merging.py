@@ -12,7 +12,7 @@ from tests.matrix import examples
 from wmem.model.origin import find_merged_origins, find_origins
 from wmem.model.row import Row
 from wmem.rules.eviction import Size
-from wmem.rules.merging import choose_cluster, detach, list_common_fields, merge_rows
+from wmem.rules.merging import MAX_MERGED, detach, list_common_fields, merge_rows
 from wmem.rules.utility import choose_to_evict, excess_of, utility
 
 PATH = ("agent", "~semantic")
@@ -95,19 +95,6 @@ def test_merging_a_survivor_again_forgets_nothing(rows: list[Row], split: int) -
 
 
 @examples(1)
-@given(numbers=st.lists(st.integers(0, 5), min_size=1, max_size=8), reach=st.integers(0, 3))
-def test_any_two_of_a_cluster_agree(numbers: list[int], reach: int) -> None:
-    rows = [Row(f"i{at}", str(number).encode(), 0.0, 0.0) for at, number in enumerate(numbers)]
-
-    def agree(one: Row, other: Row) -> bool:
-        return abs(int(one.content) - int(other.content)) <= reach
-
-    cluster = choose_cluster(rows[0], rows[1:], agree)
-    assert cluster[0] is rows[0]
-    assert all(agree(one, other) for one in cluster for other in cluster)
-
-
-@examples(1)
 @given(rows=clusters(), bound=st.integers(1, 6))
 def test_what_is_evicted_is_the_least_useful_and_no_more_than_needed(rows: list[Row], bound: int) -> None:
     excess = excess_of(Size(len(rows), 0), bound, None)
@@ -119,6 +106,21 @@ def test_what_is_evicted_is_the_least_useful_and_no_more_than_needed(rows: list[
     by_tokens = choose_to_evict(rows, Size(0, tokens // 2), NOW)
     assert sum(each.row.tokens or 0 for each in by_tokens) >= tokens // 2
     assert sum(each.row.tokens or 0 for each in by_tokens[:-1]) < max(1, tokens // 2)
+
+
+def test_a_survivor_tells_of_so_many_and_forgets_the_oldest() -> None:
+    survivor = Row("new", b'"x"', NOW, NOW)
+    for number in range(MAX_MERGED + 5):
+        rest = json.dumps(_rest(number, promoted=True)).encode()
+        survivor = merge_rows(
+            survivor, [Row(f"item-{number}", b'"x"', NOW, NOW, rest=rest)], path=PATH, incarnation=LIFE
+        )
+    names = {each.merged_id for each in find_merged_origins(survivor, PATH)}
+    assert names == {f"item-{number}" for number in range(5, MAX_MERGED + 5)}
+    lineage = json.loads(survivor.rest or b"{}")["lineage_ids"]
+    assert "item-4" not in lineage
+    assert "source-4" not in lineage
+    assert "source-5" in lineage
 
 
 def test_metadata_of_a_promotion_makes_no_difference_and_a_callers_does() -> None:
@@ -138,6 +140,7 @@ SAME = [
     ("Das Büro ist im dritten Stock.", "das Büro ist im dritten Stock"),
     ("La réunion est le mardi.", "La réunion est le mardi"),
     ("用户住在柏林。", "用户住在柏林"),
+    ("The user prefers aisle seats.", "The user prefers aisle seat"),
     ("The build runs on   port 8080.", "The build runs on port 8080"),
 ]
 DIFFERENT = [

@@ -3,7 +3,7 @@
 The newest survives, so that what was stated in between is not newer than it. A pinned one is merged into no other.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from wmem.model.history import Path
@@ -12,6 +12,8 @@ from wmem.model.origin import Origin, find_merged_origins, find_origins, own_lin
 from wmem.model.row import Row
 from wmem.model.values import dump_json, load_json
 
+MAX_MERGED = 128
+"""Of so many items a survivor tells that they were merged into it: else it would grow for ever."""
 _SAME_FIELDS = (
     "kind",
     "dynamic_type",
@@ -52,15 +54,6 @@ def list_common_fields(row: Row) -> bytes:
     return dump_json([row.type.casefold(), told, metadata])
 
 
-def choose_cluster(row: Row, others: Sequence[Row], agree: Callable[[Row, Row], bool]) -> list[Row]:
-    """A row and those of the others that agree with it and with all chosen before: any two of them agree."""
-    chosen = [row]
-    for each in others:
-        if all(agree(each, known) for known in chosen):
-            chosen.append(each)
-    return chosen
-
-
 def merge_rows(survivor: Row, others: Sequence[Row], *, path: Path, incarnation: int) -> Row:
     """The surviving row of a merge.
 
@@ -87,6 +80,7 @@ def merge_rows(survivor: Row, others: Sequence[Row], *, path: Path, incarnation:
         if told.get("confidence") is not None:
             rest["confidence"] = max(told["confidence"], rest.get("confidence") or 0.0)
     rest["origins"] = [*merged, *steps]  # its own are the last: they say how it came here itself
+    _forget_oldest(rest)
     rest["version"] = (rest.get("version") or 1) + 1
     importances = [each.importance for each in (survivor, *others) if each.importance is not None]
     accesses = [each.last_accessed_at for each in (survivor, *others) if each.last_accessed_at is not None]
@@ -97,6 +91,18 @@ def merge_rows(survivor: Row, others: Sequence[Row], *, path: Path, incarnation:
         last_accessed_at=max(accesses, default=None),
         rest=dump_json(rest),
     )
+
+
+def _forget_oldest(rest: dict[str, Any]) -> None:
+    """Of more than `MAX_MERGED` items that were merged into one, leave what is told of the last: these come first."""
+    named = list(dict.fromkeys(each["merged_id"] for each in rest["origins"] if each.get("merged_id")))
+    if len(named) <= MAX_MERGED:
+        return
+    dropped = frozenset(named[MAX_MERGED:])
+    steps = [each for each in rest["origins"] if each.get("merged_id") in dropped]
+    gone = {id for each in steps for id in (each["id"], each["merged_id"])}
+    rest["origins"] = [each for each in rest["origins"] if each.get("merged_id") not in dropped]
+    rest["lineage_ids"] = [id for id in rest["lineage_ids"] if id not in gone]
 
 
 def _list_merged_steps(

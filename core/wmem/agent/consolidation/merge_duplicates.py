@@ -1,7 +1,7 @@
 """Job ``merge-duplicates``: items of semantic memory that say the same become one.
 
-Two items are merged only if `says_the_same` holds and they are alike in all that would lie otherwise, as whose they
-are, of which task, and until when they hold. Of a group each pair must agree. What contradicts another stays.
+Two items are merged only if they say the same (`rules/nearness`) and are alike in all that would lie otherwise: whose
+they are, of which task, and until when they hold. So any two of a group agree, and what contradicts another stays.
 """
 
 import re
@@ -17,8 +17,8 @@ from wmem.model.change import Change, ItemPut
 from wmem.model.removal import MERGE_JOB
 from wmem.model.row import Row
 from wmem.model.values import load_json
-from wmem.rules.merging import choose_cluster, list_common_fields, merge_rows
-from wmem.rules.nearness import Saying, says_the_same
+from wmem.rules.merging import list_common_fields, merge_rows
+from wmem.rules.nearness import Saying
 from wmem.rules.precedence import is_item
 from wmem.rules.routing import SEMANTIC
 from wmem.scope.handle import Handle
@@ -41,7 +41,7 @@ class _Key(NamedTuple):
     saying: str
 
 
-class _Gists(Derived):
+class _Sayings(Derived):
     """The items that may be merged, by what such items have in common; an inverted index with one word for each."""
 
     __slots__ = ("_by_key", "_keys")
@@ -81,7 +81,7 @@ def merge_in(handle: Handle, now: float) -> Flow[Mapping[str, int]]:
     if not changed:
         return {}
     try:
-        groups = replica.use_derived(_Gists, lambda gists: gists.list_groups(changed))
+        groups = replica.use_derived(_Sayings, lambda sayings: sayings.list_groups(changed))
         merged = yield from merge_clusters(handle, _choose_clusters(replica, groups, now), MERGE_JOB, now)
     except BaseException:
         replica.use_derived(_Changed, lambda left: left.put_back(changed))
@@ -110,13 +110,9 @@ def _choose_clusters(replica: Replica[Any], groups: Sequence[Sequence[str]], now
         for group in groups:
             # Newest first, by when it was said and then by its place.
             places = sorted((state.rows[id].created_at, state.items[id], id) for id in group if id in state.items)
-            left = [row for _, _, id in reversed(places) if (row := state.rows[id]).visible(now)]
-            while len(left) > 1:
-                survivor, *others = left
-                cluster = choose_cluster(survivor, [row for row in others if not row.pinned], _say_the_same)
-                clusters += [cluster] if len(cluster) > 1 else []
-                taken = {row.id for row in cluster}
-                left = [row for row in others if row.id not in taken]
+            visible = [row for _, _, id in reversed(places) if (row := state.rows[id]).visible(now)]
+            cluster = [*visible[:1], *(row for row in visible[1:] if not row.pinned)]
+            clusters += [cluster] if len(cluster) > 1 else []
     return clusters
 
 
@@ -142,10 +138,6 @@ def _count_fetches(state: State, row: Row) -> Row:
     """The row with the fetches that are not written yet; those of a survivor are written with the merge."""
     times, at = state.unwritten_touches.get(row.id, (0, 0.0))
     return row._replace(access_count=row.access_count + times, last_accessed_at=at) if times else row
-
-
-def _say_the_same(row: Row, other: Row) -> bool:
-    return says_the_same(load_json(row.content), load_json(other.content))
 
 
 def _run(context: JobContext) -> Flow[JobReport]:

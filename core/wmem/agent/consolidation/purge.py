@@ -99,8 +99,9 @@ def _decide(ids: Sequence[str], now: float, state: State) -> tuple[Sequence[Chan
         removal = find_current_removal(row)
         if removal is None:
             continue  # it was brought back
-        # The item that it was merged into has its origins, if that is there.
-        has_heir = removal.job == MERGE_JOB and removal.into in state.rows
+        # The item that it was merged into has its origins, unless that is gone or had too many.
+        heir = state.rows.get(removal.into) if removal.job == MERGE_JOB else None
+        has_heir = heir is not None and row.id in list_merged_ids(heir)
         if is_tombstone(row) or has_heir or not has_origins(row):
             changes.append(ItemRemoved(row.id, now))
         else:
