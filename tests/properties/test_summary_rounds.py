@@ -8,7 +8,7 @@ from wmem.agent.consolidation.summary_items import MAX_COVERED, NOTHING, Readabl
 from wmem.model.coverage import Coverage, find_coverage
 from wmem.model.row import Row
 from wmem.model.values import dump_json
-from wmem.retrieval.summaries import find_once
+from wmem.retrieval.summaries import MAX_SUMMARIES, find_once
 
 NOW = 1_000.0
 COLUMNS = st.tuples(
@@ -90,7 +90,7 @@ def test_what_was_taken_back_is_covered_no_longer_and_what_is_gone_still_is(rows
 def test_of_a_summary_and_what_it_covers_the_first_is_found(order: list[str]) -> None:
     sums = {"X": make_summary("X", ("a", "b", "c")), "Y": make_summary("Y", ("d", "e"))}
     ranked = [sums.get(id) or Row(id, b'"x"', 0.0, 0.0) for id in order]
-    found = find_once(ranked, lambda row: (("agent", "s"), row))
+    found = find_once(ranked, lambda row: (("agent", "s"), row), lambda _, row: find_coverage(row))
     ids = [row.id for row in found]
     assert ids == [id for id in order if id in ids]
     for id, row in sums.items():
@@ -102,3 +102,9 @@ def test_of_a_summary_and_what_it_covers_the_first_is_found(order: list[str]) ->
         else:
             assert set(covered) <= set(ids)
             assert order.index(covered[0]) < order.index(id)
+
+
+def test_so_many_summaries_are_found_the_best_ones() -> None:
+    ranked = [make_summary(f"s{at}", (f"i{at}",), ("elsewhere",)) for at in range(MAX_SUMMARIES + 3)]
+    found = find_once(ranked, lambda row: (("agent", "s"), row), lambda _, row: find_coverage(row))
+    assert found == ranked[:MAX_SUMMARIES]

@@ -37,7 +37,7 @@ from wmem.retrieval.ranking import (
 )
 from wmem.retrieval.recall_index import RecallIndex, VectorCache
 from wmem.retrieval.skills import lead_with_skills
-from wmem.retrieval.summaries import find_once, is_represented
+from wmem.retrieval.summaries import find_once, is_represented, read_coverage
 from wmem.retrieval.updates import mark_updates
 from wmem.rules.composite_query import BesideText
 from wmem.rules.importance import importance
@@ -149,7 +149,8 @@ def search(replicas: Sequence[Replica[Any]], query: Query) -> Iterator[Hit]:
         if profile.density:
             best_first = order_for_note(best_first, profile.density)
     if has_items:
-        best_first = find_once(best_first, _place_of)
+        by_path = {replica.path: replica for replica in replicas}
+    best_first = find_once(best_first, _place_of, lambda path, row: read_coverage(by_path[path], row))
     hits = (each.hit(at, score, added, maxima, profile, floor=floor) for score, each, at, added in best_first)
     names = ((each.path, each.rows[at].id) for _, each, at, _ in best_first)
     marked = mark_updates(hits, names, replicas, query, partial(_accept_beside, query, accept))
@@ -466,12 +467,13 @@ def _accept(
         accepted = [row is not None and accepts(row) for row in rows]
     else:
         accepted = [row is not None and accepts(row) and not _is_hidden(row, query.now, nearer) for row in rows]
-    for at in [at for at, row in enumerate(rows) if row is not None and row.type == SUMMARY]:
-        row = rows[at]
-        if accepted[at] and row is not None:
-            searched = replicas if query.all_messages else replicas[:1]
-            with_messages = {*query.only, *(each.path for each in searched)}
-            accepted[at] = not is_represented(row, replicas, with_messages, query.now)
+    sums = [(at, row) for at, row in enumerate(rows) if accepted[at] and row is not None and row.type == SUMMARY]
+    if sums:
+        by_path = {each.path: each for each in replicas}
+        with_messages = {*query.only, *(by_path if query.all_messages else (replicas[0].path,))}
+        own = replicas[len(nearer)]
+        for at, row in sums:
+            accepted[at] = not is_represented(read_coverage(own, row), by_path, with_messages, query.now)
     return accepted
 
 
