@@ -156,3 +156,40 @@ def test_the_page_about_redaction_has_every_kind() -> None:
     page = (Path(__file__).parents[2] / "docs" / "redaction.md").read_text()
     rows = [f"| `{name}` | {kind.finds} | {kind.validated} |" for name, kind in sorted(REDACTION_KINDS.items())]
     assert "\n".join(rows) in page
+
+
+@pytest.mark.parametrize(
+    ("text", "hidden"),
+    [
+        ('body={"ssn":123456789,"n":1} done', 'body={"ssn":"[REDACTED_NATIONAL_ID]","n":1} done'),
+        (r'x="{\"pin\": 4821}"', r'x="{\"pin\": \"[REDACTED_PIN]\"}"'),
+        (r'"line\nann@example.org"', r'"line\n[REDACTED_EMAIL]"'),
+    ],
+)
+def test_json_within_a_sentence_stays_json(text: str, hidden: str) -> None:
+    assert wmem.Redaction().redact(text).text == hidden
+
+
+def test_a_number_that_is_an_id_stays() -> None:
+    value: JsonValue = {"id": 4929123456789015, "order_id": "4929123456789015", "callId": "4929123456789015"}
+    assert wmem.Redaction().redact_json(value) == (value, {})
+
+
+def test_what_is_listed_after_a_label_is_hidden_to_the_end_of_the_list() -> None:
+    redacted = wmem.Redaction().redact("phones: 58285215, 83172706 and 83172710; passwords are tiger77x and Tiger78x")
+    assert redacted.counts == {"phone": 3, "password": 2}
+
+
+def test_a_key_that_goes_on_in_the_next_line_is_hidden_whole() -> None:
+    first, second = "gh" + "p_ab12CD34ef", "GH56ij78KL90mn12OP34qr56"
+    assert (
+        wmem.Redaction().redact(f"key:\n  {first}\n  {second}\nand more").text
+        == "key:\n  [REDACTED_GITHUB_TOKEN]\nand more"
+    )
+
+
+@pytest.mark.parametrize("word", ["wrong", "expired", "required", "missing", "case sensitive", "too short", "not set"])
+def test_what_is_said_of_a_password_is_no_password(word: str) -> None:
+    text = f"The password is {word}."
+    assert wmem.Redaction().redact(text).text == text
+    assert wmem.Redaction().redact("My password is swordfish.").text == "My password is [REDACTED_PASSWORD]."

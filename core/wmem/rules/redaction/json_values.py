@@ -11,6 +11,10 @@ _OPENING = ("{", "[")
 _NAMING_FIELDS = frozenset({"name", "key", "field", "label", "variable", "header", "param", "parameter"})
 _VALUE_FIELDS = frozenset({"value", "val", "default", "content", "data", "text", "answer"})
 _PARTS = frozenset({"number", "no", "nr", "num", "id", "code"})
+_ID_NAME = re.compile(r"(?:^|[_\-.])(?:id|ids|uuid|guid)$|[a-z](?:Id|Ids|ID)$")
+_FIELD_BEFORE_HERE = re.compile(r"(\\{0,7}\")[ ]?:[ ]?$")
+_FIELD_AFTER_HERE = re.compile(r"\s{0,8}[,}\]]")
+_MAX_FIELD = 12
 _MAX_NAME_CHARS = 64
 
 
@@ -46,6 +50,17 @@ def _is_document(text: str) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
+
+
+def is_id(name: str, value: str) -> bool:
+    """Whether a field's name and value say that it is an id: a number, and nobody's."""
+    return value.isdigit() and _ID_NAME.search(name) is not None
+
+
+def quote_of_number(text: str, start: int, end: int) -> str:
+    """What a mark needs around it where a number of JSON stood within another text; ``""`` elsewhere."""
+    before = _FIELD_BEFORE_HERE.search(text, max(0, start - _MAX_FIELD), start)
+    return before[1] if before and _FIELD_AFTER_HERE.match(text, end) else ""
 
 
 class _Container:

@@ -1,7 +1,7 @@
 """Finds keys and tokens that their own form tells: of vendors, JSON web tokens, private keys."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -86,12 +86,20 @@ _WEBHOOKS = (
     (".webhook.office.com/", re.compile(r"\.webhook\.office\.com/webhookb2/[A-Za-z0-9@/\-]{20,300}")),
 )
 _CLIENT_ID = re.compile(r"\d{6,20}-[a-z0-9]{16,40}\.apps\.googleusercontent\.com")
+_BREAK = re.compile(r"(?<![A-Za-z0-9_.\-])([A-Za-z0-9_.\-]{4,}+)(\r?\n[ \t]{0,8})(?=[A-Za-z0-9_\-]{6})")
+_SURE_PREFIXES = (
+    *(prefix for prefix, form in _ALL_FORMS if not form.is_word and prefix not in {"AC", "SK"}),
+    "eyJ",
+    "SG.",
+    "ya29.",
+)
 _LEAST_KEY = 16
 _LEAST_RANDOM = 20
 _LEAST_PART = 16
 
 _AWS_ID = re.compile(r"(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z2-7]{16}")
 _AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
+_AWS_MIX_HERE = re.compile(r"(?=[^0-9]*[0-9])(?=[^A-Z]*[A-Z])(?=[^a-z]*[a-z])")
 _AWS_REACH = 240
 
 _JWT = re.compile(r"eyJ(?:(?<![A-Za-z0-9_]...)|(?<=\\[nrt]...))[A-Za-z0-9_\-]{8,}+(?:\.[A-Za-z0-9_\-]{0,}+){1,4}")
@@ -115,7 +123,31 @@ def find_keys(reading: Reading) -> Iterator[Span]:
     if "PRIVATE KEY" in text or "SECRET KEY" in text or "PuTTY" in text:
         yield from _private_keys(text)
     if reading.longest >= _LEAST_KEY:
-        yield from _tokens(text)
+        whole = list(_tokens(text))
+        yield from whole
+        if "\n" in text:
+            yield from _broken_tokens(text, whole)
+
+
+def _broken_tokens(text: str, whole: Sequence[Span]) -> Iterator[Span]:
+    """Keys that go on in the next line, where the first line alone has none."""
+    breaks = [match.span(2) for match in _BREAK.finditer(text) if match[1].startswith(_SURE_PREFIXES)]
+    if not breaks:
+        return
+    pieces: list[str] = []
+    offsets: list[int] = []
+    at = 0
+    for start, end in breaks:
+        pieces.append(text[at:start])
+        offsets += range(at, start)
+        at = end
+    pieces.append(text[at:])
+    offsets += range(at, len(text))
+    starts = {span.start for span in whole}
+    for span in _tokens("".join(pieces)):
+        start, end = offsets[span.start], offsets[span.end - 1] + 1
+        if end - start > span.end - span.start and start not in starts:
+            yield Span(start, end, span.kind)
 
 
 def _tokens(text: str) -> Iterator[Span]:
@@ -131,7 +163,7 @@ def _tokens(text: str) -> Iterator[Span]:
         yield from _in_run(text, *run.span())
     for found in _AWS_ID.finditer(text) if "AKIA" in text or "ASIA" in text else ():
         for secret in _AWS_SECRET.finditer(text, max(0, found.start() - _AWS_REACH), found.end() + _AWS_REACH):
-            if is_random(secret[0]):
+            if _AWS_MIX_HERE.match(secret[0]):
                 yield Span(*secret.span(), "aws_key")
 
 

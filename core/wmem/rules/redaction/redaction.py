@@ -17,7 +17,7 @@ from wmem.errors import InvalidInputError
 from wmem.log import find_logger, log_callback_failure
 from wmem.model.vault import Vault
 from wmem.rules.redaction.finders import find_spans, kind_of_field
-from wmem.rules.redaction.json_values import redact_text, redact_value
+from wmem.rules.redaction.json_values import is_id, quote_of_number, redact_text, redact_value
 from wmem.rules.redaction.kinds import ALL, REDACTION_KINDS
 from wmem.rules.redaction.spans import Span, find_marks, is_full, mark_pattern, merge_spans, spare_marks
 
@@ -143,7 +143,7 @@ class Redaction:
         if name and (kind := kind_of_field(name, text)) in self.kinds and not find_marks(text):
             return self._replace(text, [Span(0, len(text), kind)], counts)
         for _ in range(_MAX_PASSES):  # what is gone may let something else be seen
-            if not (spans := self.find(text)):
+            if not (spans := self.find(text)) or (name and is_id(name, text)):
                 break
             text = self._replace(text, spans, counts)
         for recognizer in self.recognizers:
@@ -160,7 +160,8 @@ class Redaction:
         pieces: list[str] = []
         at = 0
         for span in spans:
-            pieces += text[at : span.start], self._mark(span.kind, text[span.start : span.end])
+            quote = quote_of_number(text, span.start, span.end)
+            pieces += text[at : span.start], quote, self._mark(span.kind, text[span.start : span.end]), quote
             at = span.end
             counts[span.kind] = counts.get(span.kind, 0) + 1
         return "".join((*pieces, text[at:]))

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from wmem.rules.redaction.labels.gap import MAX_STRANGERS, SENTENCE_END_HERE, WORD
 from wmem.rules.redaction.labels.table import FILLERS, NO_VALUES, split_words
-from wmem.rules.redaction.labels.values import is_mixed, is_password, is_placeholder, is_secret
+from wmem.rules.redaction.labels.values import is_mixed, is_password, is_placeholder, is_secret, is_word_of_pass
 from wmem.rules.redaction.reading import Reading
 from wmem.rules.redaction.spans import Span
 
@@ -17,10 +17,12 @@ _CONNECT_HERE = re.compile(
     r"|[ ]?(?:是|为|為|は|が|هي|هو|는|은|가)[ ]?[:：]?[ ]?)(?:[@fbruFBRUL]{1,2}(?=[\"']))?(?P<open>\\{0,3}[\"'`])?",
     re.IGNORECASE,
 )
+_PHRASE_HERE = re.compile(r"[a-z]{2,12}(?:[ \-][a-z]{2,12}){3,11}(?=[.,;]?[ ]?(?:\r?\n|$))")
 _DIRECT_HERE = re.compile(r"(?:[ ]{1,2}(?:to[ ]|as[ ])?|\(|[\"'],[ ]?)(?P<open>[\"'`])?")
 _BARE_HERE = re.compile(
     r"(?:[^\s\"'`,;&<>|\\\u3000-\u30ff\u3400-\u9fff\uac00-\ud7af]|[,;&|](?!\s|$|[\w.\-]{1,40}[=:]|[\"'])|[\"'`<>](?=[^\s,;)}\]\"'`<>/:])|\\(?![nrt\"'\\]))+"
 )
+_JOINT_HERE = re.compile(r"[ ]?(?:,|/|and|or|und|oder|et|ou|y|e|o|en|of|i|lub|и|или)[ ]|[、和或と]")
 _MAX_VALUE = 512
 _LEAST_STRONG = 6
 _CLAUSE_END_HERE = re.compile(
@@ -35,8 +37,10 @@ def find_secret_beside(reading: Reading, kind: str, start: int, end: int, *, is_
     connect = _CONNECT_HERE.match(text, end, min(len(text), end + 120))
     if connect and (span := _secret_behind_sign(reading, kind, connect, start)):
         yield span
+        if kind == "password":
+            yield from _more_passwords(text, span.end)
         return
-    if is_weak and not flag:
+    if is_weak and not flag and kind != "password_sign":
         return
     if direct := _DIRECT_HERE.match(text, end):
         value, begin, quoted = _read_value(text, direct.end(), direct["open"])
@@ -46,11 +50,23 @@ def find_secret_beside(reading: Reading, kind: str, start: int, end: int, *, is_
     yield from _secret_before(text, kind, start)
 
 
+def _more_passwords(text: str, end: int) -> Iterator[Span]:
+    """Passwords that are listed after one."""
+    while joint := _JOINT_HERE.match(text, end):
+        value, begin, _ = _read_value(text, joint.end(), None)
+        if not (_is_strong(value) and is_password(value, quoted=False, ends=False)):
+            return
+        end = begin + len(value)
+        yield Span(begin, end, "password")
+
+
 def _is_direct_secret(kind: str, value: str, *, quoted: bool, flag: bool) -> bool:
     if kind in ("secret", "session"):
         return is_secret(value, quoted=quoted, assigned=flag)
     if flag:
         return is_password(value, quoted=True, ends=True) and not value.startswith("-")
+    if kind == "password_sign":
+        return is_password(value, quoted=False, ends=False) and _is_strong(value) and "=" not in value
     return is_password(value, quoted=quoted, ends=False) and (quoted or _is_strong(value))
 
 
@@ -60,7 +76,7 @@ def _is_strong(value: str) -> bool:
         len(value) >= _LEAST_STRONG
         and any(map(str.isdigit, value))
         and (any(map(str.isalpha, value)) or len(value) > _LEAST_STRONG + 1)
-        and not re.fullmatch(r"\d+[a-z]{1,3}|[a-z]+\d", value)
+        and not re.fullmatch(r"\d+[a-z]{1,3}|[a-z]{1,5}\d", value)
     )
 
 
@@ -76,6 +92,12 @@ def _secret_behind_sign(reading: Reading, kind: str, connect: "re.Match[str]", s
         return None
     if kind == "password_sign" and not assigned:
         return None
+    if (
+        "phrase" in reading.lower[start : connect.start()]
+        and assigned
+        and (words_of := _PHRASE_HERE.match(text, connect.end()))
+    ):
+        return Span(*words_of.span(), "password")
     opened = connect["open"]
     value, begin, close = _read_value(text, connect.end(), opened)
     end = begin + len(value)
@@ -89,15 +111,18 @@ def _secret_behind_sign(reading: Reading, kind: str, connect: "re.Match[str]", s
         ends = _CLAUSE_END_HERE.match(text, end) is not None and (not gap.strip() or not words)
         accepted = is_password(value, quoted=close is not None, ends=ends and not text.startswith("(", end))
     else:
+        ends = _CLAUSE_END_HERE.match(text, end) is not None and close is None
         accepted = (
-            close is not None and is_password(value, quoted=True, ends=False) and not _SPACES_HERE.search(value)
-        ) or (is_password(value, quoted=False, ends=False) and is_mixed(value))
+            (close is not None and is_password(value, quoted=True, ends=False))
+            or (is_password(value, quoted=False, ends=False) and is_mixed(value))
+            or (ends and sign in _SURE_SIGNS and is_word_of_pass(value, is_sure=sign not in ("is", "was")))
+        )
     if not accepted or (value.endswith(":") and close is None):
         return None
     return Span(begin, end, _kind_of(kind))
 
 
-_SPACES_HERE = re.compile(r"\s")
+_SURE_SIGNS = frozenset({"is", "was", "lautet", "brzmi"})
 _NO_SUFFIX = split_words(
     "length count type policy field fields name names id ids hint file path url uri expiry expires expiration ttl age manager generator strength min max "
     "limit limits size usage budget column input form box label placeholder prompt error errors required reset_url regex pattern rules rule validator "

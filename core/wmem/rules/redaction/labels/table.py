@@ -33,7 +33,7 @@ PHRASES: Mapping[str, str] = {
     ),
     "pin": (
         "pin|pin code|pincode|pin number|geheimzahl|pin nummer|code pin|code secret|código pin|codice pin|pinkod|kod pin|pin kodu|пин|пин код|pin码|密码pin|暗証番号|핀번호|핀 번호|"
-        "الرقم السري|atm pin|one time code|one time password|otp|otp code|totp|verification code|2fa code|mfa code|authentication code|bestätigungscode|sicherheitscode|tan|"
+        "الرقم السري|atm pin|your code|login code|sms code|access code|door code|gate code|entry code|alarm code|safe code|lock code|unlock code|backup code|recovery code|sign in code|ihr code|zugangscode|türcode|code d'accès|votre code|su código|código de acceso|il tuo codice|codice di accesso|seu código|uw code|twój kod|ваш код|one time code|one time password|otp|otp code|totp|verification code|2fa code|mfa code|authentication code|bestätigungscode|sicherheitscode|tan|"
         "mtan|code de vérification|code de confirmation|código de verificación|codice di verifica|código de verificação|"
         "verificatiecode|kod weryfikacyjny|код подтверждения|код из смс|验证码|驗證碼|認証コード|確認コード|doğrulama kodu|인증번호|رمز التحقق"
     ),
@@ -87,7 +87,7 @@ PHRASES: Mapping[str, str] = {
     ),
     "iban": "iban|iban number|رقم الآيبان|آيبان",
     "phone": (
-        "phone|phone number|phone no|telephone|telephone number|tel|mobile|mobile number|mobile no|mobile phone|cell|cellphone|cell phone|cell number|whatsapp|fax|fax number|call me at|call me on|call me|text me at|text me|reach me at|reach me on|ring me|ring me on|ring me at|phone me on|dial me|"
+        "phone|phones|phone number|phone numbers|phone no|telephone|telephone number|tel|mobile|mobile number|mobile no|mobile phone|cell|cellphone|cell phone|cell number|whatsapp|fax|fax number|call me at|call me on|call me|text me at|text me|reach me at|reach me on|ring me|ring me on|ring me at|phone me on|dial me|"
         "my number is|my number|contact number|telefon|telefonnummer|handy|handynummer|mobil|mobilnummer|mobiltelefon|rufnummer|telefonnr|ruf mich an|téléphone|portable|numéro de téléphone|mon numéro|tél|teléfono|móvil|movil|"
         "celular|telefono|cellulare|numero di telefono|telefone|telemóvel|telemovel|celular|telefoon|telefoonnummer|mobiel|gsm|numer telefonu|komórka|komórkowy|tel kom|телефон|телефона|"
         "тел|моб|мобильный|сотовый|номер телефона|电话|电话号码|電話號碼|手机|手机号|手机号码|联系电话|联系方式|電話|電話番号|携帯|携帯電話|携帯番号|telefon numarası|telefonum|telefonu|cep|cep telefonu|전화|전화번호|휴대폰|핸드폰|연락처|휴대전화|"

@@ -6,6 +6,7 @@ from wmem.rules.redaction.labels.table import split_words
 
 _LEAST_PASSWORD = 4
 _LEAST_SECRET = 8
+_LEAST_WORD = 5
 _LEAST_DIGITS = 6
 _LEAST_HEX = 16
 _MAX_SENTENCE = 8  # words of a pass phrase in quotation marks
@@ -31,6 +32,14 @@ _WORDS_OF_CODE = split_words(
     "verlopen nieprawidłowe błędne неверный неправильный забыл забыла истёк simple optional[str] optional[secretstr] password123? bits counter count usage "
     "limit limits budget"
 )
+_SAID_OF_PASSWORDS = split_words(
+    "wrong incorrect correct required invalid expired missing weak strong short long simple complex empty blank safe secure secret hidden visible lost gone "
+    "needed optional mandatory random temporary ready fine okay good great better best worse right different unique similar identical numeric alphanumeric "
+    "stolen broken known unknown forgotten written shown given found taken chosen kept sent stale outdated obsolete important crucial mine yours theirs ours "
+    "case sensitive everywhere anywhere nowhere elsewhere online offline later today tomorrow yesterday again always never often maybe perhaps enough easy hard "
+    "there here where what which that this these those them itself something nothing anything everything"
+)
+_ENDINGS_OF_ADJECTIVES = ("ed", "ing", "able", "ible", "ive", "al", "ly", "ful", "less", "ous")
 _LABEL_WORDS = (
     "password",
     "passwort",
@@ -52,7 +61,7 @@ _LABEL_WORDS = (
     "api_key",
 )
 _SENTENCE_HERE = re.compile(
-    r"\b(?:must|should|is|are|was|your|you|enter|please|invalid|incorrect|wrong|required|forgot|forgotten|cannot|can|reset|change|need|needs|for|the|at least|characters|muss|ist|bitte|doit|est|debe|es|deve|moet|musi)\b",
+    r"\b(?:must|should|is|are|was|your|you|enter|please|invalid|incorrect|wrong|required|forgot|forgotten|cannot|can|reset|change|need|needs|for|the|at least|characters|muss|ist|bitte|doit|est|debe|not|valid|too|expired|es|deve|moet|musi)\b",
     re.IGNORECASE,
 )
 _DATE_OR_VERSION_HERE = re.compile(
@@ -66,6 +75,7 @@ _PATH_HERE = re.compile(
 _NAME_PARTS_HERE = re.compile(
     r"(?:[A-Za-z]{1,24}|v?\d{1,4}|[A-Z]?[a-z]{1,24}\d{1,2})(?:[\-_.:/](?:[A-Za-z]{1,24}|v?\d{1,4}|[a-z]{2,24}\d{1,2}))*"
 )
+_CALL_HERE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\(|[A-Za-z_]{3,}\([A-Za-z_]{2,}[.(,)]")
 _INNER_SIGN_HERE = re.compile(r"[^\W_][^\w\s'’.,\-/]+[^\W_]|[!@#$%^&*?+=~§€£]")
 _SIGN_HERE = re.compile("[+@#!%^&*~?=<>]")
 _MIXED_CASE_HERE = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]")
@@ -84,7 +94,7 @@ def is_placeholder(value: str, *, quoted: bool = False) -> bool:
 
 def _is_no_code(value: str, *, quoted: bool) -> bool:
     """Whether code would have no such text."""
-    if not (any(map(str.isdigit, value)) or _SIGN_HERE.search(value)):
+    if _CALL_HERE.match(value) or not (any(map(str.isdigit, value)) or _SIGN_HERE.search(value)):
         return False
     return quoted or "(" not in value or not value.rstrip(";,.").endswith(")")
 
@@ -112,6 +122,18 @@ def is_password(value: str, *, quoted: bool, ends: bool) -> bool:
     if _says_label(value):
         return False
     return quoted or (ends and "_" not in value)
+
+
+def is_word_of_pass(value: str, *, is_sure: bool) -> bool:
+    """Whether a word after "the password is" may be it, rather than say something about it.
+
+    Args:
+        is_sure: What stands before says that a value follows.
+    """
+    if not value.isalpha() or len(value) < _LEAST_WORD or is_placeholder(value) or _says_label(value):
+        return False
+    lower = value.lower()
+    return is_sure or not (lower in _SAID_OF_PASSWORDS or lower.endswith(_ENDINGS_OF_ADJECTIVES))
 
 
 def is_mixed(value: str) -> bool:
