@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
+from langchain.agents.middleware import SummarizationMiddleware
 from langchain_core.callbacks import BaseCallbackHandler, CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel, FakeListChatModel, GenericFakeChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
@@ -267,3 +268,95 @@ def test_an_open_memory_has_its_own_summarizer_and_a_copy_is_not_opened_without(
 def test_tools_take_a_summarizer_beside_a_url() -> None:
     tools = wmem_tools("memory://", agent_id="a", session="s", summarizer=FakeListChatModel(responses=[ANSWER]))
     assert {each.name for each in tools} == {"remember", "recall", "forget"}
+
+
+def talk(agent: Any, turns: int) -> None:
+    """Tell an agent of numbered boxes, in one thread that the caller keeps."""
+    state: dict[str, Any] = {"messages": []}
+    for number in range(turns):
+        said = HumanMessage(f"Box {number} holds {number * 7} bolts of steel.")
+        state = agent.invoke({"messages": [*state["messages"], said]})
+
+
+def converse(model: Any, turns: int, url: str) -> tuple[WmemMiddleware, wmem.Scope]:
+    """A long talk of an agent whose prompts have no room for all of it."""
+    middleware = WmemMiddleware(url, agent_id="a", session="s", budget=600, summary=True, summarizer=model)
+    agent = create_agent(FakeListChatModel(responses=["I wrote it down, thank you."]), middleware=[middleware])
+    talk(agent, turns)
+    return middleware, middleware.scope("s")
+
+
+def test_an_agent_rolls_the_summary_on_when_its_prompts_have_no_room_and_asks_the_model_seldom(tmp_path: Path) -> None:
+    model = RecordingChatModel()
+    middleware, session = converse(model, 40, f"sqlite://{tmp_path}/m.db")
+    [item] = session.items.all()
+    assert (item.type, item.content) == ("summary", ANSWER)
+    context = middleware.last_context("s")
+    assert context is not None
+    assert ANSWER in context.note
+    assert context.tokens <= 600
+    assert 1 <= len(model.prompts) <= 80 // 16
+    assert session.messages.count() == 80, "nothing leaves the history"
+    covered = {id for each in item.sources for id in each["messages"]}
+    sent = {id for unit in context.included if unit.placed == "messages" for id in unit.ids}
+    told = {id for unit in context.included if unit.rule == "summary" for id in unit.sources}
+    assert covered.isdisjoint(told), "what it covers is not told again"
+    assert len(covered | sent) >= 80 - 16, "nothing falls between"
+
+
+def test_b32_an_agent_goes_on_whose_summarizer_fails(tmp_path: Path) -> None:
+    middleware, session = converse(FailingChatModel(), 40, f"sqlite://{tmp_path}/m.db")
+    assert session.items.count() == 0
+    assert session.messages.count() == 80
+    context = middleware.last_context("s")
+    assert context is not None
+    assert "Earlier, in short" in context.note, "the best sentences are told instead"
+
+
+def test_a_llamaindex_memory_rolls_the_summary_on(tmp_path: Path) -> None:
+    memory = WmemMemory.from_defaults(
+        session_id="s",
+        url=f"sqlite://{tmp_path}/m.db",
+        agent_id="a",
+        token_limit=600,
+        summary=True,
+        summarizer=ThinkingLLM(max_tokens=None),
+    )
+    for number in range(40):
+        memory.put(ChatMessage(role="user", content=f"Box {number} holds {number * 7} bolts of steel."))
+        memory.get()
+        memory.put(ChatMessage(role="assistant", content="I wrote it down, thank you."))
+    assert [item.content for item in memory.scope().items.all()] == [ANSWER]
+    assert ANSWER in memory.context().note
+    memory.close()
+
+
+def test_who_takes_it_for_langchains_summarization_keeps_at_least_what_that_kept(tmp_path: Path) -> None:
+    theirs, ours = RecordingChatModel(prompts=[]), RecordingChatModel(prompts=[])
+    summarization = SummarizationMiddleware(
+        FakeListChatModel(responses=[ANSWER]), trigger=("messages", 24), keep=("messages", 12)
+    )
+    talk(create_agent(theirs, middleware=[summarization]), 40)
+    budget = max(sum(map(tokens_of, prompt)) for prompt in theirs.prompts)
+    middleware = WmemMiddleware(
+        f"sqlite://{tmp_path}/m.db",
+        agent_id="a",
+        session="s",
+        budget=budget,
+        reserve=0,
+        tail=0.8,
+        summary=60,
+        summarizer=FakeListChatModel(responses=[ANSWER]),
+    )
+    talk(create_agent(ours, middleware=[middleware]), 40)
+    kept = [each.text for each in theirs.prompts[-1][-12:]]
+    assert [each.text for each in ours.prompts[-1]][-12:] == kept, "what it is sure to keep"
+    sent = "\n".join(each.text for each in ours.prompts[-1])
+    assert ANSWER in sent
+    assert middleware.scope("s").messages.count() == 80, "theirs has dropped all others from the state"
+
+
+def tokens_of(message: BaseMessage) -> int:
+    """The tokens of a message, as a memory counts them."""
+    with wmem.open("memory://", agent_id="a") as memory:
+        return memory.counter(message.text) + 6

@@ -243,7 +243,8 @@ class Scope(ScopeProperties):
         """End a turn that no `Turn` ends: the scope's step is one more, once, and its trace tells what happened.
 
         Adapters do this at the end of a run. Told are the prompts, so that `AgentMemory.replay` finds them, and the
-        calls of tools among the newest messages.
+        calls of tools among the newest messages. If the memory has a summarizer, and a prompt told in short what it
+        had no room for, the summary of the session is rolled on with that, once it is 16 messages: see `summarize`.
 
         Args:
             turn_id: The id of the message that began it, or of the turn. See `Queue.advance_step`.

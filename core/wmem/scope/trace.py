@@ -30,6 +30,7 @@ from wmem.policy import Policy
 from wmem.scope.handle import Handle
 from wmem.scope.queue.flows import end_turn
 from wmem.scope.sources import RowLoader
+from wmem.scope.summaries.rolling import roll_after_turn
 
 _LEAST_BYTES = 64 * 1024  # that a trace may take of any scope: before, no journal is compacted
 _POLICY = Policy(name="trace")
@@ -123,6 +124,8 @@ def end_turn_with(handle: Handle, turn_id: str, contexts: Sequence[Context]) -> 
     events: list[TraceEvent] = [each.event for each in prompts if each.identity in (0, handle.identity)]
     events += _list_tool_calls(handle, turn_id)
     step, _ = yield from append_together(end_turn(handle, turn_id), _append_or_log(handle, turn_id, events))
+    if contexts and handle.settings.summarizer is not None:
+        yield from roll_after_turn(handle, contexts)
     return step
 
 

@@ -14,6 +14,7 @@ from wmem.analysis.summarize import DEFAULT_RATIO
 from wmem.flow import Flow
 from wmem.model.change import Change, Decided, ItemPut
 from wmem.model.checks import check_count
+from wmem.model.context import Context
 from wmem.model.coverage import SUMMARY, Coverage, find_coverage
 from wmem.model.features import check_compaction
 from wmem.model.history import Path
@@ -30,6 +31,10 @@ MODEL_TOKENS = 1_024
 """Tokens of a model's summary at most, if nobody says how many."""
 MAX_COVERED = 2_048
 """Messages that one summary covers; for more another one begins."""
+_LEAST_NEW = 16
+"""Messages that a summary is rolled on with at the end of a turn, at least: each time a model is asked."""
+_BUDGET_DIVISOR = 8  # the budget divided by this is what a pack reserves for a summary
+_LEAST_TOKENS = 128
 _RULE = "session"
 _TRIES = 3
 _SYSTEM_ROLES = ("system", "developer")
@@ -89,8 +94,29 @@ def list_stored(state: State, path: Path, now: float) -> list[StoredSummary]:
     return found
 
 
-def summarize_session(handle: Handle, max_tokens: int | None, keep: int) -> Flow[SessionSummary]:
-    """See `Scope.summarize`."""
+def roll_after_turn(handle: Handle, contexts: Sequence[Context]) -> Flow[None]:
+    """Roll the summary on, if a prompt of the turn told in short what it had no room for; it never fails.
+
+    What the prompt held is left for later rounds.
+    """
+    told = [each for each in contexts if any(unit.rule == "summary" for unit in each.included)]
+    if not told or handle.settings.summarizer is None:
+        return
+    units = (*told[-1].included, *told[-1].truncated)
+    keep = sum(len(unit.ids) for unit in units if unit.placed == "messages")
+    most = min(MODEL_TOKENS, max(_LEAST_TOKENS, told[-1].budget // _BUDGET_DIVISOR))
+    yield from summarize_session(handle, most, keep, least_new=_LEAST_NEW, ignore_pause=False)
+
+
+def summarize_session(
+    handle: Handle, max_tokens: int | None, keep: int, *, least_new: int = 1, ignore_pause: bool = True
+) -> Flow[SessionSummary]:
+    """See `Scope.summarize`.
+
+    Args:
+        least_new: Messages that no summary covers yet; with fewer nothing is done.
+        ignore_pause: See `summarize_texts`.
+    """
     check_compaction(handle.settings.features)
     check_count(keep, "keep")
     if max_tokens is not None:
@@ -100,9 +126,9 @@ def summarize_session(handle: Handle, max_tokens: int | None, keep: int) -> Flow
         replica, state = yield from handle.replica()
         with replica.lock:
             plan = _plan(state, handle.path, keep, now)
-        if plan is None or (not plan.fresh and plan.is_intact):
+        if plan is None or (len(plan.fresh) < least_new and plan.is_intact):
             return _to_result(state, handle, now)
-        made = yield from _make_text(handle, plan, max_tokens)
+        made = yield from _make_text(handle, plan, max_tokens, ignore_pause=ignore_pause)
         if made.warning or not made.text:
             return _to_result(state, handle, now)._replace(warning=made.warning or "there is no text in what to sum up")
         if (yield from handle.commit(partial(_decide, handle, plan, made, now), now)):
@@ -142,7 +168,7 @@ def _find_cut(rows: Sequence[Row], keep: int) -> int:
     return cut
 
 
-def _make_text(handle: Handle, plan: _Plan, max_tokens: int | None) -> Flow[SummaryText]:
+def _make_text(handle: Handle, plan: _Plan, max_tokens: int | None, *, ignore_pause: bool) -> Flow[SummaryText]:
     rows, former = plan.rows, plan.former
     texts: list[str] = []
     covered = 0 if former is None else len(former.covered)
@@ -155,7 +181,7 @@ def _make_text(handle: Handle, plan: _Plan, max_tokens: int | None) -> Flow[Summ
     if max_tokens is None:
         tokens = sum(map(handle.settings.counter(), texts))
         max_tokens = MODEL_TOKENS if handle.settings.summarizer is not None else max(1, int(DEFAULT_RATIO * tokens))
-    return (yield from summarize_texts(handle, texts, max_tokens, ignore_pause=True))
+    return (yield from summarize_texts(handle, texts, max_tokens, ignore_pause=ignore_pause))
 
 
 def _speaker_text(row: Row) -> str:
