@@ -79,6 +79,7 @@ class CandidateRows(NamedTuple):
         user_factor: Factor of what their exchanges add.
         coverage: The share of the question's words that the best of the texts has, by rarity.
         outdated: What matches, too, but does not hold at the time that the question asks for.
+        has_dated: Whether any of them may say when it holds.
     """
 
     path: Path
@@ -89,6 +90,7 @@ class CandidateRows(NamedTuple):
     user_factor: float = 1.0
     coverage: float = 0.0
     outdated: Sequence[Hit] = ()
+    has_dated: bool = False
 
     def maxima(self) -> SignalMaxima:
         """The maximum of each signal that is not from 0 to 1 by itself."""

@@ -154,7 +154,7 @@ def search(replicas: Sequence[Replica[Any]], query: Query) -> Iterator[Hit]:
     hits = (each.hit(at, score, added, maxima, profile, floor=floor) for score, each, at, added in best_first)
     names = ((each.path, each.rows[at].id) for _, each, at, _ in best_first)
     marked = mark_updates(hits, names, replicas, query, partial(_accept_beside, query, accept))
-    if any(_may_need_other(each.rows[at]) for _, each, at, _ in best_first):
+    if any(each.has_dated for each in found):
         marked = _drop_alone(list(marked), replicas, query.now)
     return chain(marked, *(each.outdated for each in found)) if query.for_note else iter(marked)
 
@@ -162,10 +162,6 @@ def search(replicas: Sequence[Replica[Any]], query: Query) -> Iterator[Hit]:
 def find_near(replica: Replica[Any], text: str, limit: int) -> list[str]:
     """The ids of texts of a scope that may say the same as a text; see `Index.find_near`."""
     return replica.use_derived(RecallIndex, lambda memory: memory.index.find_near(text, limit), replica.analyzer)
-
-
-def _may_need_other(row: Row) -> bool:
-    return row.rest is not None and b'"superseded_by"' in row.rest
 
 
 def _drop_alone(hits: Sequence[Hit], replicas: Sequence[Replica[Any]], now: float) -> list[Hit]:
@@ -400,9 +396,13 @@ def _collect_candidates(  # noqa: PLR0917  # one call in a loop over all that di
             found = list(map(replica.state.rows.get, scorer.ids(columns.doc_numbers)))
             unwritten = dict(replica.state.unwritten_touches) if profile.importance else {}
         accepted = accept(found)
+        # Most say nothing of their time: those that may are looked for first.
+        dated = {row.id for row in found if row is not None and row.rest is not None and b"valid_" in row.rest}
         may_answer = query.time.accepts
         outdated = [
-            row for row, ok in zip(found, accepted, strict=True) if ok and row is not None and not may_answer(row)
+            row
+            for row, ok in (zip(found, accepted, strict=True) if dated else ())
+            if ok and row is not None and row.id in dated and not may_answer(row)
         ]
         if outdated:
             left = {row.id for row in outdated}
@@ -442,7 +442,7 @@ def _collect_candidates(  # noqa: PLR0917  # one call in a loop over all that di
             # rare it is.
             coverage = 1.0
         left_out = [Hit(row, 0.0, dict, replica.path, below_floor=True, is_outdated=True) for row in outdated]
-        return CandidateRows(replica.path, candidates, signals, ops, exchanges, factor, coverage, left_out)
+        return CandidateRows(replica.path, candidates, signals, ops, exchanges, factor, coverage, left_out, bool(dated))
 
     return replica.use_derived(RecallIndex, collect, replica.analyzer)
 

@@ -21,6 +21,7 @@ from wmem.rules.routing import SEMANTIC
 from wmem.rules.validity import SUPERSEDE_JOB, SUPERSEDED_BY, find_successor
 from wmem.scope.handle import Handle
 from wmem.scope.index_store import prepare_index
+from wmem.scope.items.removal import find_unchanged
 from wmem.state import State
 
 _PAIRS_A_RECORD = 256
@@ -138,8 +139,10 @@ def _mark(pairs: Sequence[_Pair], now: float, state: State) -> tuple[Sequence[Ch
     changes: list[Change] = []
     current: dict[str, Row] = {}  # an item may be the newer one of one pair and the older one of another
     marked = unmarked = 0
-    for older, newer in pairs:
-        if state.rows.get(older.id) != older or (newer is not None and state.rows.get(newer.id) != newer):
+    for pair in pairs:
+        older = find_unchanged(state, pair.older)
+        newer = None if pair.newer is None else find_unchanged(state, pair.newer)
+        if older is None or (newer is None and pair.newer is not None):
             continue  # left to the next pass
         plain = _unmark(current.get(older.id, older))
         if newer is None:

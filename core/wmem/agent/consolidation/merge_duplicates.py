@@ -22,7 +22,7 @@ from wmem.rules.nearness import Saying
 from wmem.rules.precedence import is_item
 from wmem.rules.routing import SEMANTIC
 from wmem.scope.handle import Handle
-from wmem.scope.items.removal import remove_softly, was_restored
+from wmem.scope.items.removal import find_unchanged, remove_softly, was_restored
 from wmem.state import State
 
 _CLUSTERS_A_RECORD = 256
@@ -123,9 +123,11 @@ def _merge(
     life = handle.identity
     changes: list[Change] = []
     merged = 0
-    for survivor, *others in clusters:
-        if any(state.rows.get(row.id) != row for row in (survivor, *others)):
+    for cluster in clusters:
+        there = [row for each in cluster if (row := find_unchanged(state, each)) is not None]
+        if len(there) < len(cluster):
             continue  # left to the next pass
+        survivor, *others = there
         fetched = [_count_fetches(state, row) for row in others]
         changes.append(ItemPut(merge_rows(survivor, fetched, path=handle.path, incarnation=life)))
         for row in others:

@@ -22,7 +22,7 @@ from wmem.rules.importance import importance
 from wmem.rules.routing import EPISODIC
 from wmem.rules.utility import Valued, choose_to_evict, excess_of
 from wmem.scope.handle import Handle
-from wmem.scope.items.removal import remove_softly, was_restored
+from wmem.scope.items.removal import find_unchanged, remove_softly, was_restored
 from wmem.scope.items.totals import ItemTotals
 from wmem.state import State
 
@@ -119,9 +119,10 @@ def _list_free(
 
 def _decide(chosen: Sequence[Valued], now: float, state: State) -> tuple[Sequence[Change], list[Row]]:
     """Take away those items that are still as they were."""
-    there = [each for each in chosen if state.rows.get(each.row.id) == each.row]
+    found = ((find_unchanged(state, row), utility) for row, utility in chosen)
+    there = [(row, utility) for row, utility in found if row is not None]
     changes: list[Change] = []
     for row, utility in there:
         parts = {"utility": utility, "age_s": now - row.created_at}
         changes += remove_softly(row, EVICT_JOB, "evicted", now, parts=parts)
-    return changes, [each.row for each in there]
+    return changes, [row for row, _ in there]

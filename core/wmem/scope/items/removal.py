@@ -7,6 +7,7 @@ from wmem.model.removal import Removal, find_removal
 from wmem.model.row import Row
 from wmem.model.values import dump_json, load_json
 from wmem.scope.items.lifetime import hide_item
+from wmem.state import State
 
 
 def remove_softly(
@@ -29,3 +30,12 @@ def remove_softly(
 def was_restored(row: Row, job: str) -> bool:
     """Whether a job took an item away and it was brought back: the job leaves it alone."""
     return row.deleted_at is None and (removal := find_removal(row)) is not None and removal.job == job
+
+
+def find_unchanged(state: State, row: Row) -> Row | None:
+    """The row that a job chose, as it is now, if nothing but fetches came since; None if anything else did."""
+    current = state.rows.get(row.id)
+    if current is None:
+        return None
+    before = current._replace(access_count=row.access_count, last_accessed_at=row.last_accessed_at)
+    return current if before == row else None
