@@ -72,9 +72,11 @@ class ContextWindowSuite(FacetSuite):
         self, open_memory: MemoryOpener, call: Call
     ) -> None:
         here, there = open_memory(), open_memory.in_other_process()
-        copied = call(here.scope("s").items.promote, call(here.scope("s").items.add, "my PIN is 90417", type="fact").id)
+        copied = call(
+            here.scope("s").items.promote, call(here.scope("s").items.add, "my locker is 90417", type="fact").id
+        )
         call(there.scope("t").messages.append, said("hello"))
-        context = call(there.scope("t").pack, "What is my PIN?", budget=300)
+        context = call(there.scope("t").pack, "Which is my locker?", budget=300)
         assert "90417" in context.note
         call(here.semantic.erase, copied.id)
         call(there.semantic.items.count)

@@ -123,6 +123,44 @@ class RedactionSuite(EmbedderSuite):
         sound = open_memory.in_other_process().scope("s")
         assert call(sound.items.fetch, item.id).promoted_to is not None
 
+    def test_while_a_recognizer_fails_nothing_that_is_kept_long_is_lost_or_stored_without_it(
+        self, open_memory: MemoryOpener, call: Call
+    ) -> None:
+        kept = call(open_memory().semantic.items.add, "Biscuit is a dog.", type="fact")
+        snapshot = call(open_memory().snapshot)
+        memory = open_memory.in_other_process(redaction=Redaction(recognizers=(fail,)))
+        items = memory.semantic.items
+        for act in (
+            lambda: call(items.add, SAID),
+            lambda: call(items.update, kept.id, content=SAID),
+            lambda: call(items.relate, kept.id, "about", "x"),
+            lambda: call(memory.semantic.entries.set, "k", SAID),
+            lambda: call(memory.memorize, {"content": SAID, "type": "fact"}),
+            lambda: call(memory.restore, snapshot),
+        ):
+            with pytest.raises(wmem.InvalidInputError, match="recognizer"):
+                act()
+        call(items.expire, kept.id)
+        call(items.extend_ttl, kept.id, 60)
+        call(items.forget, kept.id)
+        call(items.undelete, kept.id)
+        assert call(memory.track_tool_invocation, "pay", {"to": MAIL}, "ok") is None
+        assert call(items.get, kept.id).content == "Biscuit is a dog."
+        assert call(items.count) == 1
+        assert call(memory.episodic.items.count) == 0
+
+    def test_while_a_recognizer_fails_a_strict_talk_goes_on_without_its_texts_and_keeps_what_it_has(
+        self, open_memory: MemoryOpener, call: Call
+    ) -> None:
+        before = open_memory(redaction=Redaction.strict()).scope("s")
+        call(before.messages.append, {"role": "user", "content": "Hello.", "id": "m-1"})
+        scope = open_memory.in_other_process(redaction=Redaction.strict(recognizers=(fail,))).scope("s")
+        call(scope.messages.append, {"role": "user", "content": SAID, "id": "m-2"})
+        call(scope.messages.move_to_end, "m-1")
+        assert [each.text for each in call(scope.messages.all)] == ["[REDACTED_WITHHELD]", "Hello."]
+        with pytest.raises(wmem.InvalidInputError, match="recognizer"):
+            call(scope.items.add, SAID)
+
     # -- long-term memory
 
     def test_what_is_added_or_changed_in_long_term_memory_is_redacted_and_so_is_the_reply(

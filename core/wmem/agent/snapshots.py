@@ -31,7 +31,7 @@ from wmem.rules.routing import CONVERSATION, EPISODIC, SEMANTIC
 from wmem.scope.copies import CopyTrace
 from wmem.scope.erasure import compact_and_purge, log_remaining
 from wmem.scope.handle import Handle, Settings
-from wmem.scope.redaction import redact_row, redacts_at
+from wmem.scope.redaction import WITHHELD, HeldBackError, redact_row, redacts_at
 from wmem.state import State
 from wmem.tokens.counter import Counter as TokenCounter
 
@@ -131,7 +131,9 @@ def _redact_to_store(scope: ScopeContent, settings: Settings) -> ScopeContent:
     redaction = settings.redaction
     if redaction is None or not redacts_at(redaction, scope.path):
         return scope
-    [made], _ = _redact([scope], redaction, settings.counter())
+    [made], counts = _redact([scope], redaction, settings.counter())
+    if WITHHELD in counts:
+        raise HeldBackError("a recognizer of the redaction failed: nothing was restored, and what there is stays")
     return made
 
 

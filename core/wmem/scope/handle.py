@@ -4,7 +4,7 @@ A handle holds no replica. It binds to the first incarnation of its path that it
 never moves to the next: code that disposed a scope may rely on that.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
@@ -51,7 +51,7 @@ from wmem.rules.routing import CONVERSATION, EPISODIC, SEMANTIC
 from wmem.scope.context_window import LatestContext
 from wmem.scope.entries.counts import EntryCounts
 from wmem.scope.index_store import has_grown, keep_grown_index
-from wmem.scope.redaction import WITHHELD, CleanRows, redact_row, redacts_at
+from wmem.scope.redaction import NO_ROWS, WITHHELD, CleanRows, HeldBackError, redact_row, redacts_at, says_the_same
 from wmem.scope.summaries.port import GuardedSummarizer
 from wmem.state import State
 from wmem.tokens.counter import Counter
@@ -486,14 +486,18 @@ class Handle:
             raise InvalidInputError("this memory was opened with a redaction that is off: open it with another one")
         return redaction
 
-    def redact(self, row: Row, *, whole: bool = False) -> Row:
+    def redact(self, row: Row, *, whole: bool = False, before: Row | None = None) -> Row:
         """A row as it is stored here, redacted and sealed: what is decided, counted and returned is of what is stored.
 
+        While a recognizer fails, a message is stored without the texts that it failed on, so that the talk goes on;
+        anything else is refused, for its texts would be lost.
+
         Args:
-            whole: Refuse a row of which a text would be held back, because a recognizer failed.
+            whole: Refuse a message, too.
+            before: The row as it is stored: what is not changed is not read again.
 
         Raises:
-            InvalidInputError: A recognizer failed, and `whole`.
+            HeldBackError: A recognizer failed.
         """
         if self.redaction is None and not self._seals:
             return row
@@ -501,27 +505,32 @@ class Handle:
         if row in self.settings.clean_rows and (not is_sealed or b'"checksum"' in (row.rest or b"")):
             return row
         made, counts = row, NO_COUNTS
-        if self.redaction is not None:
+        is_known = before is not None and says_the_same(row, before)
+        if self.redaction is not None and not is_known:
             made, counts = redact_row(self.redaction, row, self.settings.counter())
-            if whole and WITHHELD in counts:
+            if WITHHELD in counts and (whole or row.role is None):
                 msg = "a recognizer of the redaction failed: nothing was stored, and what there is stays"
-                raise InvalidInputError(msg)
+                raise HeldBackError(msg)
         if is_sealed:
             made = seal(made)
-        self.settings.clean_rows.add(made, counts)
+        if not is_known:
+            self.settings.clean_rows.add(made, counts)
         return made
 
-    def keep_redacted(self, row: Row, made: Row) -> Row:
+    def keep_redacted(self, row: Row, new: Row) -> Row:
         """A row that was made of a redacted one by setting fields without text: it is not read again."""
         if row in self.settings.clean_rows:
-            self.settings.clean_rows.add(made, self.settings.clean_rows.counts(row))
-        return made
+            self.settings.clean_rows.add(new, self.settings.clean_rows.counts(row))
+        return new
 
-    def _redact_changes(self, changes: Sequence[Change]) -> Sequence[Change]:
+    def _redact_changes(self, changes: Sequence[Change], rows: Mapping[str, Row] = NO_ROWS) -> Sequence[Change]:
         """The changes with redacted rows, whoever made them: nothing is stored here that did not pass."""
         if self.redaction is None and not self._seals:
             return changes
-        return [ItemPut(self.redact(each.row)) if isinstance(each, ItemPut) else each for each in changes]
+        return [
+            ItemPut(self.redact(each.row, before=rows.get(each.row.id))) if isinstance(each, ItemPut) else each
+            for each in changes
+        ]
 
     def post(self, changes: Sequence[Change], now: float) -> Flow[None]:
         """Append changes that do not depend on the state; with a key it may have to wait for other writers."""
@@ -565,7 +574,7 @@ class Handle:
             # Another writer may have created it with another policy: raise before anything is written.
             self.adopt_policy(state)
             changes, result = decide(state, *others)
-            changes = self._redact_changes(changes)
+            changes = self._redact_changes(changes, state.rows)
             if changes and (named := self._naming_change(now)) is not None:
                 changes = (named, *changes)
             return ((*changes, StepAdvanced(0, now)) if changes and self._is_leased else changes), result

@@ -7,8 +7,10 @@ are what others refer to, and lie in clear in any case.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
+from wmem.errors import InvalidInputError
 from wmem.model._reasoning import is_signed
 from wmem.model.checksum import reseal
 from wmem.model.history import Path, is_cache, is_trace
@@ -52,6 +54,18 @@ _POINTERS = frozenset(("scope", "messages", "ids", "path", "incarnation", "turns
 _PROMOTION = frozenset(("working_memory_id", "working_memory_session"))
 _SKILL = _PROMOTION | {"example", "counted_until", "digest"}
 """What wmem's own metadata of a copy, and of a skill, refers to other things by."""
+
+
+NO_ROWS: Mapping[str, Row] = MappingProxyType({})
+
+
+class HeldBackError(InvalidInputError):
+    """A text would be held back, because a recognizer failed on it: what holds it is not stored."""
+
+
+def says_the_same(row: Row, other: Row) -> bool:
+    """Whether two rows have the same texts, so that what is known of one holds for the other."""
+    return (row.content, row.rest, row.tags, row.standing) == (other.content, other.rest, other.tags, other.standing)
 
 
 def redacts_at(redaction: Redaction | None, path: Path) -> bool:

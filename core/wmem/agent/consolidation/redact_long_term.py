@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 
 from wmem.agent.consolidation.jobs import Job, JobContext, JobReport, run_in_each
-from wmem.errors import InvalidInputError
 from wmem.flow import Flow
 from wmem.model.change import Change, ItemPut
 from wmem.model.row import Row
 from wmem.rules.routing import CONVERSATION, EPISODIC, SEMANTIC
 from wmem.scope.erasure import compact_and_purge, log_remaining
 from wmem.scope.handle import Handle
+from wmem.scope.redaction import HeldBackError
 from wmem.state import State
 
 _STEP = 256  # rows that one record redacts
@@ -44,7 +44,7 @@ def _redact(handle: Handle, row: Row) -> Row | None:
     """The row as it is to be stored; None where a recognizer fails."""
     try:
         return handle.redact(row, whole=True)
-    except InvalidInputError:
+    except HeldBackError:
         return None
 
 

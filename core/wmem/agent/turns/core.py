@@ -44,6 +44,7 @@ from wmem.scope.assembly import ReadContext, TurnAssembly
 from wmem.scope.messages import flows as message_flows
 from wmem.scope.packing import pack_scope
 from wmem.scope.queue.flows import end_turn
+from wmem.scope.redaction import HeldBackError
 from wmem.scope.trace import append_trace, trace_pack
 from wmem.tokens.counter import Counter as TokenCounter
 
@@ -120,10 +121,13 @@ class TurnCore:
             tool_name, parameters, result, error, most_bytes=most_bytes, redaction=redaction
         )
         first: MemoryItem | None = None
-        for draft in drafts if self.settings.tracks_tools else ():
-            part = draft if first is None else draft.with_defaults(parent_id=first.id)
-            made = yield from self._memorize_in(store, part, gated=False)
-            first = first or made.item
+        try:
+            for draft in drafts if self.settings.tracks_tools else ():
+                part = draft if first is None else draft.with_defaults(parent_id=first.id)
+                made = yield from self._memorize_in(store, part, gated=False)
+                first = first or made.item
+        except HeldBackError:  # its caller did not ask for memory, and goes on
+            _log.warning("a call of a tool was not stored: a recognizer of the redaction failed")
         if first is not None:
             self.events.append(ToolCallTraced(first.id, error is not None, first.tokens or 0))
             self._note_redactions(first.id, counts)

@@ -51,7 +51,7 @@ def _change_item(
         made = changed._replace(updated_at=now)
         if changed.expires_at == row.expires_at:
             made = rewrite_row(changed, now)
-        made = handle.redact(made)
+        made = handle.redact(made, before=row)
         room = make_room(handle, state, [made], now) if needs_room and not row.visible(now) else []
         return [*room, ItemPut(made), *change_others(state, row)], (to_current_item(state, made, now), room)
 
