@@ -1,5 +1,6 @@
 """Suite of the consolidation of what happens: episodes that are over, transcripts, tails of sessions, and samples."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -128,7 +129,7 @@ class EpisodesSuite(FacetSuite):
         assert (episode.is_closed, episode.summary_id) == (True, None)
 
     def test_an_erased_item_takes_the_summary_with_it_and_the_next_one_is_of_the_rest(
-        self, memory: wmem.AgentMemory, call: Call, clock: Clock, episodic: EpisodicMemory, is_plaintext: bool
+        self, memory: wmem.AgentMemory, call: Call, clock: Clock, episodic: EpisodicMemory
     ) -> None:
         ids = [call(episodic.memorize, tell(topic)).item.id for topic in TOPICS[:6]]
         clock.advance(4 * HOUR + 1)
@@ -145,7 +146,12 @@ class EpisodesSuite(FacetSuite):
     # -- conversations
 
     def test_a_closed_session_becomes_a_transcript_of_pointers_beside_one_summary(
-        self, memory: wmem.AgentMemory, call: Call, episodic: EpisodicMemory
+        self,
+        memory: wmem.AgentMemory,
+        call: Call,
+        episodic: EpisodicMemory,
+        store_bytes: Callable[[], bytes],
+        is_plaintext: bool,
     ) -> None:
         session = memory.scope("s")
         rows = [said("user" if at % 2 == 0 else "assistant", tell(topic)) for at, topic in enumerate(TOPICS[:6])]
@@ -172,6 +178,10 @@ class EpisodesSuite(FacetSuite):
         assert (again.missing, again.summary_id) == ((erased,), None)
         assert "\n\n[1 gone]\n\n" in again.text
         assert "anvil" not in again.text
+        call(memory.maintain)
+        call(memory.close)
+        assert b"anvil" not in store_bytes()
+        assert (b"ferry" in store_bytes()) is is_plaintext
 
     def test_a_session_that_goes_on_is_told_on(
         self, memory: wmem.AgentMemory, call: Call, episodic: EpisodicMemory
@@ -185,9 +195,7 @@ class EpisodesSuite(FacetSuite):
         [summary] = summaries(call, memory.episodic)
         assert summary.sources[0]["messages"] == [message.id for message in call(session.messages.all)]
 
-    def test_the_summaries_of_a_users_sessions_are_that_users(
-        self, open_memory: MemoryOpener, call: Call, is_plaintext: bool
-    ) -> None:
+    def test_the_summaries_of_a_users_sessions_are_that_users(self, open_memory: MemoryOpener, call: Call) -> None:
         memory = open_memory()
         session = memory.scope("ann-1", policy=ANN)
         for topic in TOPICS[:4]:
