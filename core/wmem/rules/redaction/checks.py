@@ -2,8 +2,10 @@
 
 import hashlib
 import importlib
+import re
 from collections.abc import Sequence
 from functools import cache
+from itertools import pairwise
 from types import ModuleType
 
 _LETTER_OFFSET = 55  # A is 10
@@ -15,6 +17,7 @@ _VIN_VALUES = dict(
     zip("0123456789ABCDEFGHJKLMNPRSTUVWXYZ", [*range(10), *range(1, 9), *range(1, 6), 7, 9, *range(2, 10)], strict=True)
 )
 _VIN_WEIGHTS = 8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2
+_LEAST_PART = 16
 _SNILS_WEIGHTS = range(9, 0, -1)
 
 
@@ -72,6 +75,19 @@ def is_snils(digits: str) -> bool:
     return sum(int(digit) * weight for digit, weight in zip(digits, _SNILS_WEIGHTS, strict=False)) % 101 % 100 == int(
         digits[9:]
     )
+
+
+def is_random(text: str) -> bool:
+    """Whether a text has a part that looks drawn by chance: sixteen characters, digits among letters, no words."""
+    return any(_is_random_part(part) for part in re.split("[-_.]", text) if len(part) >= _LEAST_PART)
+
+
+def _is_random_part(text: str) -> bool:
+    digits = sum(map(str.isdigit, text))
+    if not 1 < digits < len(text):
+        return False
+    changes = sum(a.isdigit() != b.isdigit() or a.isupper() != b.isupper() for a, b in pairwise(text))
+    return changes >= len(text) // 5
 
 
 def has_stdnum() -> bool:

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
+from wmem.rules.redaction.checks import is_random
 from wmem.rules.redaction.reading import Reading
 from wmem.rules.redaction.spans import Span
 
@@ -95,7 +95,6 @@ _SURE_PREFIXES = (
 )
 _LEAST_KEY = 16
 _LEAST_RANDOM = 20
-_LEAST_PART = 16
 
 _AWS_ID = re.compile(r"(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z2-7]{16}")
 _AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
@@ -126,10 +125,10 @@ def find_keys(reading: Reading) -> Iterator[Span]:
         whole = list(_tokens(text))
         yield from whole
         if "\n" in text:
-            yield from _broken_tokens(text, whole)
+            yield from _tokens_over_lines(text, whole)
 
 
-def _broken_tokens(text: str, whole: Sequence[Span]) -> Iterator[Span]:
+def _tokens_over_lines(text: str, whole: Sequence[Span]) -> Iterator[Span]:
     """Keys that go on in the next line, where the first line alone has none."""
     breaks = [match.span(2) for match in _BREAK.finditer(text) if match[1].startswith(_SURE_PREFIXES)]
     if not breaks:
@@ -195,19 +194,6 @@ def _in_run(text: str, start: int, end: int) -> Iterator[Span]:
 def _is_drawn(text: str) -> bool:
     """Whether a text is no mere words."""
     return any(map(str.isdigit, text)) or not (text.islower() or text.isupper())
-
-
-def is_random(text: str) -> bool:
-    """Whether a text has a part that looks drawn by chance: sixteen characters, digits among letters, no words."""
-    return any(_is_random_part(part) for part in re.split("[-_.]", text) if len(part) >= _LEAST_PART)
-
-
-def _is_random_part(text: str) -> bool:
-    digits = sum(map(str.isdigit, text))
-    if not 1 < digits < len(text):
-        return False
-    changes = sum(a.isdigit() != b.isdigit() or a.isupper() != b.isupper() for a, b in pairwise(text))
-    return changes >= len(text) // 5
 
 
 def _is_jwt(text: str) -> bool:

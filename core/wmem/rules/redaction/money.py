@@ -38,6 +38,9 @@ _CRYPTO = re.compile(
     r"|(?P<base58>[13mn2LMDT9A][1-9A-HJ-NP-Za-km-z]{25,34})|(?P<key>[5KLc9][1-9A-HJ-NP-Za-km-z]{50,51})"
     r"|(?P<extended>x(?:prv|pub)[1-9A-HJ-NP-Za-km-z]{100,110}))(?![A-Za-z0-9])"
 )
+_MACHINE_READABLE = re.compile(
+    r"[PIACV][A-Z<][A-Z]{3}(?<![A-Z0-9<]{6})[A-Z0-9<]{25,39}\s{1,8}[A-Z0-9<]{28,44}(?:\s{1,8}[A-Z0-9<]{28,36})?(?![A-Z0-9<])"
+)
 _LEAST_CRYPTO = 14
 _LEAST_WORD = 8
 
@@ -47,6 +50,8 @@ def find_accounts(reading: Reading) -> Iterator[Span]:
     if not reading.has_digit:
         return
     text = reading.text
+    if "<<" in text:
+        yield from (Span(*match.span(), "passport") for match in _MACHINE_READABLE.finditer(text))
     for head in _IBAN_HEAD.finditer(text):
         start = head.start() - (3 if text[head.start() - 1] == " " else 2)
         if (end := _iban_end(text, start, head)) is not None:

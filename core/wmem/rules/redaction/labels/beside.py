@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from wmem.rules.redaction.labels.gap import is_bridge
 from wmem.rules.redaction.labels.secret_beside import find_secret_beside
-from wmem.rules.redaction.labels.values import is_password, is_secret
+from wmem.rules.redaction.labels.values import is_password, is_secret, is_sure_secret
 from wmem.rules.redaction.numbers import find_extension, is_free_after, is_free_before
 from wmem.rules.redaction.reading import Reading
 from wmem.rules.redaction.spans import Span
@@ -25,9 +25,7 @@ _BIRTH_HERE = re.compile(
     rf"|\d{{1,2}}(?:st|nd|rd|th|er|\.|º)?[ \-]{{1,2}}(?:of |de |di )?{_MONTHS}(?:[,]?[ \-](?:de |del |di )?)\d{{4}}|{_MONTHS}[ ]\d{{1,2}}(?:st|nd|rd|th)?,?[ ]\d{{4}}|\d{{1,2}}[ ]{_MONTHS}[ ]\d{{2}}(?!\d)",
     re.IGNORECASE,
 )
-_DEGREES = (
-    r"[+\-]?\d{1,3}(?:(?:\.\d{3,15}|,\d{4,15})°?|°[ ]?\d{1,2}['′][ ]?\d{1,2}(?:\.\d{1,6})?[\"″]?)[ ]?[NSEWOnsewo]?"
-)
+_DEGREES = r"[+\-]?\d{1,3}(?:(?:\.\d{3,15}|,\d{4,15})°?|°[ ]?\d{1,2}['′][ ]?\d{1,2}(?:\.\d{1,6})?[\"″]?)(?:[ ]?[NSEWOnsewo](?![a-z]))?"
 _LOCATION_HERE = re.compile(
     rf"{_DEGREES}(?:[ ]?[,;/][ ]?(?:(?:lon|lng|long|longitude)[a-z\"']{{0,8}}[ ]?[:=]?[ ]?)?{_DEGREES}|[ ]{_DEGREES})?"
 )
@@ -85,7 +83,7 @@ def find_beside(reading: Reading, kind: str, start: int, end: int, *, is_weak: b
     Args:
         is_weak: The label means other things, too.
     """
-    if kind in ("password", "password_sign", "secret", "session"):
+    if kind in ("password", "password_sign", "secret", "secret_sign", "session"):
         yield from find_secret_beside(reading, kind, start, end, is_weak=is_weak)
         return
     shape = _SHAPES[kind]
@@ -111,6 +109,8 @@ def accepts(kind: str, value: str) -> bool:
     value = value.strip()
     if kind in ("password", "password_sign"):
         return is_password(value, quoted=True, ends=True)
+    if kind == "secret_sign":
+        return is_sure_secret(value)
     if kind in ("secret", "session"):
         return is_secret(value, quoted=True, assigned=True)
     shape = _SHAPES[kind]
@@ -155,7 +155,7 @@ def _check_value(text: str, kind: str, shape: _Shape, start: int, end: int) -> S
         return None
     if kind == "date_of_birth" and _OLD_HERE.search(value):
         return None
-    if kind not in ("date_of_birth", "location", "pin", "card_security_code") and (
+    if kind not in ("date_of_birth", "location", "pin", "card_security_code", "bank_account") and (
         _DATE_HERE.fullmatch(value)
         or _MONEY_AFTER_HERE.match(text, end)
         or _MONEY_BEFORE_HERE.search(text, max(0, start - 4), start)
@@ -183,7 +183,7 @@ def _value_before(reading: Reading, kind: str, shape: _Shape, start: int) -> Spa
     before = text[max(0, start - _REACH) : start]
     if kind == "date_of_birth":
         return _date_before(text, before, start)
-    if kind in ("location", "seed_phrase", "phone", "card", "vehicle_id"):
+    if kind in ("location", "seed_phrase", "card", "vehicle_id"):
         return None
     joint = _IS_BEFORE_HERE.search(before) or _IN_PARENTHESES_HERE.search(before)
     if joint is None:

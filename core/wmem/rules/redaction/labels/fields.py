@@ -43,7 +43,7 @@ def kind_of_field(name: str, value: str) -> str | None:
     if kind is None:
         return None
     reading = Reading(value)
-    return ("password" if kind == "password_sign" else kind) if accepts(kind, reading.text) else None
+    return (kind.removesuffix("_sign")) if accepts(kind, reading.text) else None
 
 
 @lru_cache(maxsize=1024)
@@ -97,5 +97,5 @@ def _read_row(row: "re.Match[str]", delimiter: str, kinds: dict[int, str]) -> It
         kind = kinds.get(index)
         if kind is not None and 0 < len(value) <= _MAX_CELL and accepts(kind, value):
             start = at + cell.index(value)
-            yield Span(start, start + len(value), "password" if kind == "password_sign" else kind)
+            yield Span(start, start + len(value), kind.removesuffix("_sign"))
         at += len(cell) + 1

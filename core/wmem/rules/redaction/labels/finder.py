@@ -11,7 +11,9 @@ from wmem.rules.redaction.reading import Reading
 from wmem.rules.redaction.spans import Span
 
 _WORD = re.compile(r"[^\W\d_]+")
-_ABBREVIATIONS = frozenset({"tel", "tél", "kto", "acct", "geb", "ur", "dob", "mob", "cel", "тел", "моб"})
+_ABBREVIATIONS = frozenset(
+    {"tel", "tél", "fecha nac", "f nac", "kto", "acct", "geb", "ur", "dob", "mob", "cel", "тел", "моб"}
+)
 _STEMS = (
     *((stem, "password") for stem in ("password", "passwd", "pwd", "passwort", "kennwort")),
     *((stem, "secret") for stem in ("secret", "apikey", "token", "secretkey", "accesskey")),

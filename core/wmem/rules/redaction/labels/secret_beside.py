@@ -5,24 +5,33 @@ from collections.abc import Iterator
 
 from wmem.rules.redaction.labels.gap import MAX_STRANGERS, SENTENCE_END_HERE, WORD
 from wmem.rules.redaction.labels.table import FILLERS, NO_VALUES, split_words
-from wmem.rules.redaction.labels.values import is_mixed, is_password, is_placeholder, is_secret, is_word_of_pass
+from wmem.rules.redaction.labels.values import (
+    is_mixed,
+    is_password,
+    is_placeholder,
+    is_secret,
+    is_sure_password,
+    is_sure_secret,
+    is_word_of_pass,
+)
 from wmem.rules.redaction.reading import Reading
 from wmem.rules.redaction.spans import Span
 
 _GAP = r"(?:[^\n:=\"'`<>|]|(?<=[^\W\d_])['’](?=[^\W\d_])){0,48}?"
-_VALUE_FIELD = r"(?:[\"']{0,2},?[ \t]{0,4}(?:\r?\n)?[ \t]{0,16}[\"']?(?:value|val|default|content)(?![a-z_]))?"  # of the same thing
+_VALUE_FIELD = r"(?:[\"']{0,2}(?:,|[ ]\{)?[ \t]{0,4}(?:\r?\n)?[ \t]{0,16}[\"']?(?:value|val|default|content)(?![a-z_]))?"  # of the same thing
 _CONNECT_HERE = re.compile(
     rf"(?P<gap>(?:\[?[\"'`]?\]?)?{_GAP}){_VALUE_FIELD}(?P<sign>\\{{0,3}}[\"'`]?\]?[ \t]{{0,8}}(?::=|=>|={{1,3}}|!==?|:(?!:)|->|→|>(?=[^<\s])|\|)[ \t]{{0,8}}(?:\r?\n[ \t]{{0,8}}(?![\-#]))?"
-    rf"|[ ](?:(?:was|is|has been|been)[ ](?:changed|set|reset|updated)[ ]to|is|are|was|lautet|ist|est|es|è|é|jest|brzmi|это|to|er|on|=|—|-)[ ]{{1,2}}(?:now[ ]|also[ ]|still[ ])?:?[ ]?"
+    rf"|[ ](?:(?:was|is|has been|been)[ ](?:changed|set|reset|updated)[ ]to|is|are|was|lautet|ist|est|es|è|é|jest|brzmi|это|to|from|er|on|=|—|-)[ ]{{1,2}}(?:now[ ]|also[ ]|still[ ])?:?[ ]?"
     r"|[ ]?(?:是|为|為|は|が|هي|هو|는|은|가)[ ]?[:：]?[ ]?)(?:[@fbruFBRUL]{1,2}(?=[\"']))?(?P<open>\\{0,3}[\"'`])?",
     re.IGNORECASE,
 )
 _PHRASE_HERE = re.compile(r"[a-z]{2,12}(?:[ \-][a-z]{2,12}){3,11}(?=[.,;]?[ ]?(?:\r?\n|$))")
+_NEAR_HERE = re.compile(r"(?:[^\x00-\x7f。！？]{1,8}[ ]?|(?:[ ][^\W\d_]{1,12}){0,3}[ ])(?=[^\s\"'`]{8})")
 _DIRECT_HERE = re.compile(r"(?:[ ]{1,2}(?:to[ ]|as[ ])?|\(|[\"'],[ ]?)(?P<open>[\"'`])?")
 _BARE_HERE = re.compile(
     r"(?:[^\s\"'`,;&<>|\\\u3000-\u30ff\u3400-\u9fff\uac00-\ud7af]|[,;&|](?!\s|$|[\w.\-]{1,40}[=:]|[\"'])|[\"'`<>](?=[^\s,;)}\]\"'`<>/:])|\\(?![nrt\"'\\]))+"
 )
-_JOINT_HERE = re.compile(r"[ ]?(?:,|/|and|or|und|oder|et|ou|y|e|o|en|of|i|lub|и|или)[ ]|[、和或と]")
+_JOINT_HERE = re.compile(r"[ ]?(?:,|/|and|or|und|oder|et|ou|y|e|o|en|of|i|lub|и|или|to)[ ]|[、和或と]")
 _MAX_VALUE = 512
 _LEAST_STRONG = 6
 _CLAUSE_END_HERE = re.compile(
@@ -40,7 +49,10 @@ def find_secret_beside(reading: Reading, kind: str, start: int, end: int, *, is_
         if kind == "password":
             yield from _more_passwords(text, span.end)
         return
-    if is_weak and not flag and kind != "password_sign":
+    if (near := _NEAR_HERE.match(text, end)) and (span := _sure_secret_near(kind, text, near.end())):
+        yield span
+        return
+    if kind == "secret_sign" or (is_weak and not flag and kind != "password_sign"):
         return
     if direct := _DIRECT_HERE.match(text, end):
         value, begin, quoted = _read_value(text, direct.end(), direct["open"])
@@ -48,6 +60,15 @@ def find_secret_beside(reading: Reading, kind: str, start: int, end: int, *, is_
             yield Span(begin, begin + len(value), _kind_of(kind))
             return
     yield from _secret_before(text, kind, start)
+
+
+def _sure_secret_near(kind: str, text: str, at: int) -> Span | None:
+    """What looks so much like a secret that no sign needs to stand between it and its label."""
+    value, begin, quoted = _read_value(text, at, None)
+    if is_placeholder(value, quoted=quoted is not None) or "/" in value or ".." in value:
+        return None
+    sure = is_sure_secret(value) if kind.startswith("secret") else is_sure_password(value)
+    return Span(begin, begin + len(value), _kind_of(kind)) if sure else None
 
 
 def _more_passwords(text: str, end: int) -> Iterator[Span]:
@@ -90,7 +111,7 @@ def _secret_behind_sign(reading: Reading, kind: str, connect: "re.Match[str]", s
     assigned = bool(sign) and not sign.isalpha() and sign not in ("—", "-")
     if not _may_lead(gap, words, sign):
         return None
-    if kind == "password_sign" and not assigned:
+    if kind == "password_sign" and not assigned and sign not in ("is", "was"):
         return None
     if (
         "phrase" in reading.lower[start : connect.start()]
@@ -103,6 +124,10 @@ def _secret_behind_sign(reading: Reading, kind: str, connect: "re.Match[str]", s
     end = begin + len(value)
     if (sign in ("==", "===", "!=", "!==") and close is None) or (sign == ">" and not text.startswith("</", end)):
         return None
+    if kind == "secret_sign":
+        return (
+            Span(begin, end, "secret") if is_sure_secret(value) and not _is_page_token(reading.lower, start) else None
+        )
     if kind in ("secret", "session"):
         if _is_page_token(reading.lower, start):
             return None
@@ -136,7 +161,7 @@ def _may_lead(gap: str, words: list[str], sign: str) -> bool:
     """Whether what stands between a label and a sign leaves the label what it is."""
     if SENTENCE_END_HERE.search(gap) or "," in gap:
         return False
-    if sign != "to" and not (_NO_SUFFIX.isdisjoint(words) and NO_VALUES.isdisjoint(words)):
+    if sign not in ("to", "from") and not (_NO_SUFFIX.isdisjoint(words) and NO_VALUES.isdisjoint(words)):
         return False
     if sign in ("=", ":=", "==", "===", "=>", "|", ">"):
         return _SUFFIX_HERE.fullmatch(gap) is not None
@@ -177,7 +202,7 @@ def _read_value(text: str, at: int, quote: str | None) -> tuple[str, int, str | 
 
 
 _SECRET_BEFORE_HERE = re.compile(
-    r"(?:^|[\s\"'`(:])([^\s\"'`(]{6,64})[\"'`]?[ ](?:is|was|ist|est|es|è|é)[ ](?:my|the|our|his|her|their|your|mein|das|mon|le|mi|la|il|mio|o|meu|a|minha)?[ ]?(?:[^\W\d_]{1,12}[ ]){0,2}$",
+    r"(?:^|[\s\"'`(:])([^\s\"'`(]{6,64})[\"'`]?[ ](?:is|was|as|ist|est|es|è|é)[ ](?:my|the|our|his|her|their|your|mein|das|mon|le|mi|la|il|mio|o|meu|a|minha)?[ ]?(?:[^\W\d_]{1,12}[ ]){0,2}$",
     re.IGNORECASE,
 )
 
@@ -197,4 +222,4 @@ def _secret_before(text: str, kind: str, start: int) -> Iterator[Span]:
 
 
 def _kind_of(kind: str) -> str:
-    return "password" if kind == "password_sign" else kind
+    return kind.removesuffix("_sign")

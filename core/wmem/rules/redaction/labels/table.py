@@ -17,9 +17,10 @@ PHRASES: Mapping[str, str] = {
         "passe|mots de passe|mdp|contraseña|contrasena|contraseñas|clave|clave de acceso|parola d'ordine|parola|parolă|senha|senhas|"
         "palavra passe|wachtwoord|wachtwoorden|paswoord|hasło|haslo|hasła|hasłem|haseł|пароль|пароля|паролем|паролю|пароли|密码|密碼|口令|"
         "パスワード|合言葉|şifre|sifre|şifresi|şifrem|şifreniz|parolam|parolası|비밀번호|패스워드|암호|كلمة المرور|كلمة السر|كلمة مرور|lösenord|"
-        "adgangskode|passord|salasana|heslo|jelszó|jelszava|κωδικός πρόσβασης|סיסמה|mật khẩu|kata sandi|รหัสผ่าน|पासवर्ड"
+        "adgangskode|passord|salasana|heslo|jelszó|jelszava|identified by|şifreyi|şifrenizi|şifremi|şifreni|parolayı|parolamı|κωδικός πρόσβασης|סיסמה|mật khẩu|kata sandi|รหัสผ่าน|पासवर्ड"
     ),
     "password_sign": "pass|pw|passwrd|pword|psswd",
+    "secret_sign": "key|keys|auth|salt|hmac|hmac key|schlüssel|chiave|chave|klucz|ключ|密匙",
     "secret": (
         "secret|secrets|secret key|api key|apikey|api token|api secret|access token|refresh token|auth token|id token|bearer token|token|tokens|"
         "client secret|consumer secret|app secret|secret access key|access key|signing key|signing secret|webhook secret|encryption key|"
@@ -44,9 +45,9 @@ PHRASES: Mapping[str, str] = {
     ),
     "date_of_birth": (
         "dob|d o b|date of birth|birth date|birthdate|birthday|birth day|was born on|am born on|i was born|born on|born|geboren am|geboren|geb|geburtsdatum|geburtstag|né le|née le|date de naissance|"
-        "naissance|fecha de nacimiento|nacido el|nacida el|nací el|nacimiento|data di nascita|nato il|nata il|nascita|data de nascimento|nascido em|nascida em|nasci em|nascimento|"
+        "naissance|fecha de nacimiento|fecha nac|fecha de nac|f nac|cumpleaños|d naissance|anniversaire|compleanno|aniversário|verjaardag|urodziny|nacido el|nacida el|nací el|nacimiento|data di nascita|nato il|nata il|nascita|data de nascimento|nascido em|nascida em|nasci em|nascimento|"
         "geboortedatum|geboren op|data urodzenia|urodzony|urodzona|urodziłem się|urodziłam się|ur|дата рождения|родился|родилась|день рождения|出生日期|出生于|生日|出生|"
-        "生年月日|誕生日|doğum tarihi|doğum günü|생년월일|생일|تاريخ الميلاد|تاريخ ميلاد|födelsedatum|fødselsdato"
+        "生年月日|生まれ|誕生日|doğum tarihi|doğum günü|생년월일|생일|تاريخ الميلاد|تاريخ ميلاد|födelsedatum|fødselsdato"
     ),
     "passport": (
         "passport|passport number|passport no|reisepass|reisepassnummer|passnummer|pass nr|passeport|pasaporte|passaporto|passaporte|paspoort|paspoortnummer|"
@@ -80,7 +81,7 @@ PHRASES: Mapping[str, str] = {
         "número de utente|cartão sns|cartão nacional de saúde|ubezpieczenia|полис|полис омс|医保卡|医保卡号|保険証番号|保険証|건강보험|sağlık sigortası|رقم التأمين"
     ),
     "bank_account": (
-        "account number|account no|account nr|account num|acct|acct no|acct number|bank account|bank account number|bank acct|acc no|kontonummer|konto|kontonr|konto nr|kto|numéro de compte|compte bancaire|n° de compte|compte|"
+        "account number|a c no|a c number|account no|account nr|account num|acct|acct no|acct number|bank account|bank account number|bank acct|acc no|kontonummer|konto|kontonr|konto nr|kto|numéro de compte|compte bancaire|n° de compte|compte|"
         "número de cuenta|cuenta bancaria|cuenta|numero di conto|conto corrente|conto|número da conta|conta corrente|conta bancária|conta|rekeningnummer|bankrekening|rekening|"
         "numer konta|nr konta|konto bankowe|rachunek|numer rachunku|номер счёта|номер счета|счёт|счет|расчётный счёт|расчетный счет|р с|银行账号|银行账户|账号|帐号|账户|銀行口座|口座番号|口座|hesap numarası|hesap no|hesap|"
         "계좌번호|계좌|رقم الحساب|الحساب البنكي|routing number|routing no|routing|aba|aba number|sort code|bsb|bankleitzahl|blz|transit number|ifsc|clabe|cbu|ccc|rtn|esr|bik|бик"
@@ -88,7 +89,7 @@ PHRASES: Mapping[str, str] = {
     "iban": "iban|iban number|رقم الآيبان|آيبان",
     "phone": (
         "phone|phones|phone number|phone numbers|phone no|telephone|telephone number|tel|mobile|mobile number|mobile no|mobile phone|cell|cellphone|cell phone|cell number|whatsapp|fax|fax number|call me at|call me on|call me|text me at|text me|reach me at|reach me on|ring me|ring me on|ring me at|phone me on|dial me|"
-        "my number is|my number|contact number|telefon|telefonnummer|handy|handynummer|mobil|mobilnummer|mobiltelefon|rufnummer|telefonnr|ruf mich an|téléphone|portable|numéro de téléphone|mon numéro|tél|teléfono|móvil|movil|"
+        "my number is|my number|mój numer|mi número|meine nummer|meu número|il mio numero|mijn nummer|мой номер|contact number|telefon|telefonnummer|handy|handynummer|mobil|mobilnummer|mobiltelefon|rufnummer|telefonnr|ruf mich an|téléphone|portable|numéro de téléphone|mon numéro|tél|teléfono|móvil|movil|"
         "celular|telefono|cellulare|numero di telefono|telefone|telemóvel|telemovel|celular|telefoon|telefoonnummer|mobiel|gsm|numer telefonu|komórka|komórkowy|tel kom|телефон|телефона|"
         "тел|моб|мобильный|сотовый|номер телефона|电话|电话号码|電話號碼|手机|手机号|手机号码|联系电话|联系方式|電話|電話番号|携帯|携帯電話|携帯番号|telefon numarası|telefonum|telefonu|cep|cep telefonu|전화|전화번호|휴대폰|핸드폰|연락처|휴대전화|"
         "هاتف|الهاتف|رقم الهاتف|جوال|الجوال|رقم الجوال|موبايل|telefonnumret|puhelin|puhelinnumero"
@@ -99,7 +100,7 @@ PHRASES: Mapping[str, str] = {
         "numer karty|карта|карты|карте|номер карты|银行卡|银行卡号|卡号|信用卡|信用卡号|クレジットカード|カード番号|カード|kart|kart numarası|kredi kartı|카드번호|신용카드|카드|بطاقة|رقم البطاقة|pan"
     ),
     "location": (
-        "lat|latitude|lon|lng|long|longitude|gps|coordinates|coordinate|coords|location|position|geo|geolocation|latlng|latlong|breitengrad|längengrad|breite|länge|koordinaten|standort|coordonnées|position gps|coordenadas|ubicación|"
+        "lat|latitude|point|lon|lng|long|longitude|gps|coordinates|coordinate|coords|location|position|geo|geolocation|latlng|latlong|breitengrad|längengrad|breite|länge|koordinaten|standort|coordonnées|position gps|coordenadas|ubicación|"
         "coordinate gps|posizione|coordenadas gps|localização|coördinaten|locatie|współrzędne|lokalizacja|координаты|широта|долгота|坐标|经度|纬度|位置|座標|緯度|経度|koordinatlar|konum|좌표|위도|경도|إحداثيات|home"
     ),
     "vehicle_id": (
@@ -115,11 +116,11 @@ PHRASES: Mapping[str, str] = {
 }
 
 ACRONYMS = split_words(
-    "pin tan csc cvn dob geb ur sin nir cni dni nie rg bsn cpr oib cnp egn pps nik ktp cccd cmnd ahv hetu tin ein nif cif rfc nip vat tva btw utr abn pan "
-    "rut nit ruc ird nhs mrn aba bsb blz tel cell gsm cep lat lon lng long geo vin fin sid sig pw mdp psw clave pass home karte carte carta card kart conto "
-    "conta compte cuenta hesap konto kimlik position location token tokens secret secrets cookie born parola patente permis naissance medicare routing "
+    "pin tan csc cvn sin nir cni dni nie rg bsn cpr oib cnp egn pps nik ktp cccd cmnd ahv hetu tin ein nif cif rfc nip vat tva btw utr abn pan "
+    "rut nit ruc ird nhs mrn aba bsb blz tel cell gsm cep vin fin sid sig pw mdp psw clave pass home karte carte carta card kart conto "
+    "conta compte cuenta hesap konto kimlik position location token tokens secret secrets cookie parola patente permis medicare routing "
     "mobil handy portable fax phone mobile breite länge placa targa nn ni ci cc cf bis vid cui bn brn pib rif mst cbu ccc rtn esr upn epic gst imei dl "
-    "social"
+    "social point"
 )
 """Words that mean other things, too: they count only in capitals, or with a colon, an equals sign or "is" after them."""
 

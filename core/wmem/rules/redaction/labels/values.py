@@ -2,11 +2,13 @@
 
 import re
 
+from wmem.rules.redaction.checks import is_random
 from wmem.rules.redaction.labels.table import split_words
 
 _LEAST_PASSWORD = 4
 _LEAST_SECRET = 8
 _LEAST_WORD = 5
+_LEAST_SURE = 20
 _LEAST_DIGITS = 6
 _LEAST_HEX = 16
 _MAX_SENTENCE = 8  # words of a pass phrase in quotation marks
@@ -75,6 +77,8 @@ _PATH_HERE = re.compile(
 _NAME_PARTS_HERE = re.compile(
     r"(?:[A-Za-z]{1,24}|v?\d{1,4}|[A-Z]?[a-z]{1,24}\d{1,2})(?:[\-_.:/](?:[A-Za-z]{1,24}|v?\d{1,4}|[a-z]{2,24}\d{1,2}))*"
 )
+_HAS_ALL_HERE = re.compile(r"(?=[^0-9]*[0-9])(?=[^A-Z]*[A-Z])(?=[^a-z]*[a-z])")
+_PASSWORD_SIGN_HERE = re.compile(r"[!@#$%^&*?+=~§€£]")
 _CALL_HERE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\(|[A-Za-z_]{3,}\([A-Za-z_]{2,}[.(,)]")
 _INNER_SIGN_HERE = re.compile(r"[^\W_][^\w\s'’.,\-/]+[^\W_]|[!@#$%^&*?+=~§€£]")
 _SIGN_HERE = re.compile("[+@#!%^&*~?=<>]")
@@ -122,6 +126,20 @@ def is_password(value: str, *, quoted: bool, ends: bool) -> bool:
     if _says_label(value):
         return False
     return quoted or (ends and "_" not in value)
+
+
+def is_sure_secret(value: str) -> bool:
+    """Whether a text looks drawn by chance, and is no id and no digest: those have capitals or small letters alone."""
+    return len(value) >= _LEAST_SURE and _HAS_ALL_HERE.match(value) is not None and is_random(value)
+
+
+def is_sure_password(value: str) -> bool:
+    """Whether a text has all that a password has to have."""
+    if len(value) < _LEAST_SECRET or not any(map(str.isdigit, value)):
+        return False
+    return _HAS_ALL_HERE.match(value) is not None or (
+        any(map(str.isalpha, value)) and _PASSWORD_SIGN_HERE.search(value) is not None
+    )
 
 
 def is_word_of_pass(value: str, *, is_sure: bool) -> bool:
