@@ -16,7 +16,7 @@ from wmem import Redaction
 from wmem.model.history import Path
 from wmem.testing.suite import Call, MemoryOpener
 
-__all__ = ["PlantsSuite"]
+__all__ = ["LISTED", "Planter", "PlantsSuite", "find_values"]
 
 _STEP = 7  # prime to the number of verbs: each of them gets some of all
 _LEAST_LENGTH = 9  # of a value that no id, time or number of a store holds by chance
@@ -61,7 +61,7 @@ class PlantsSuite(EmbedderSuite):
     ) -> None:
         assert len(PLANTS) >= 500  # as many as are promised
         caplog.set_level(logging.DEBUG)
-        planter = _Planter(memory, call, plants)
+        planter = Planter(memory, call, plants)
         shown, recalled = planter.plant_all(), planter.ask_all()
         call(memory.types.session("s")["conversation"].close)
         call(memory.maintain)
@@ -89,7 +89,7 @@ class PlantsSuite(EmbedderSuite):
         self, open_memory: MemoryOpener, call: Call, store_bytes: Callable[[], bytes]
     ) -> None:
         memory = open_memory(redaction=Redaction.strict())
-        planter = _Planter(memory, call, PLANTS[::_STEP])
+        planter = Planter(memory, call, PLANTS[::_STEP])
         planter.plant_all()
         planter.ask_all()
         source = wmem.open("memory://", agent_id="a", redaction=Redaction.off())
@@ -108,7 +108,7 @@ def _is_kept_long(path: Path) -> bool:
     return any(each.startswith("~") for each in path[1:]) and not (path[-1] == "~index" and path[1] == "s")
 
 
-class _Planter:
+class Planter:
     """Plants values in a session and in long-term memory; what it returns is what is kept long."""
 
     def __init__(self, memory: wmem.AgentMemory, call: Call, plants: Sequence[Plant]) -> None:
