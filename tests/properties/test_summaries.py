@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+import wmem
 from tests.summaries.golden import FILES, Task, read_tasks
 from wmem.analysis.sentences import split_sentences
 from wmem.analysis.summarize import DEFAULT_RATIO, WeightedText, extract
@@ -69,6 +70,25 @@ def test_a_shorter_summary_keeps_more_than_a_plain_choice_of_sentences(name: str
     kept = measure(TASKS[name], ratio)
     assert kept >= share
     assert all(kept > measure(TASKS[name], ratio, plain) + 0.15 for plain in (take_first, take_last, take_any))
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_summary_of_a_session_keeps_as_much_and_takes_no_more(name: str) -> None:
+    answered = asked = 0
+    with wmem.open("memory://", agent_id="agent", redaction=wmem.Redaction.off()) as memory:
+        for task in TASKS[name]:
+            session = memory.scope(task.name)
+            for text in task.texts:
+                role, _, said = text.partition(": ")
+                speaker = role if role in ("user", "assistant") else "user"
+                session.messages.append({"role": speaker, "content": said if role in ("user", "assistant") else text})
+            item = session.summarize().item
+            assert item is not None
+            answered += task.count_answers(item.content)
+            asked += len(task.questions)
+            whole = sum(memory.counter(f"{each.role}: {each.text}") for each in session.messages.all())
+            assert (item.tokens or 0) <= DEFAULT_RATIO * whole
+    assert answered >= 0.98 * asked
 
 
 def test_lines_of_a_log_that_differ_in_numbers_alone_leave_room_for_the_one_that_matters() -> None:

@@ -1,9 +1,13 @@
 """What is taken from a model that was asked for a summary: a summary, in no more tokens than it may take."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+import wmem
 from wmem.rules.summary_answer import check_answer
 from wmem.rules.summary_prompt import write_prompt
 from wmem.tokens.counter import default_counter
@@ -121,3 +125,40 @@ def test_no_text_of_a_prompt_can_end_itself(texts: list[str]) -> None:
     mark = system.partition("<")[2].partition(">")[0]
     assert not any(mark in text for text in texts)
     assert user.count(f"<{mark}>") == user.count(f"</{mark}>") == len(texts)
+
+
+ANSWERS = (
+    st.none()
+    | st.binary(max_size=5)
+    | st.text(max_size=80)
+    | SENTENCES.map(" ".join)
+    | st.integers(1, 400).map(lambda words: "fact " * words)
+    | st.sampled_from([answer for each in NO_SUMMARIES.values() for answer in each])
+    | st.sampled_from([ValueError("no"), TimeoutError(), RecursionError(), StopIteration(), KeyError("secret")])
+)
+
+
+@given(answers=st.lists(ANSWERS, min_size=1, max_size=6), limit=st.integers(1, 200), turns=st.integers(1, 12))
+def test_whatever_a_summarizer_does_no_summary_is_over_its_limit_or_longer_than_what_it_covers(
+    answers: list[Any], limit: int, turns: int
+) -> None:
+    given_answers = iter(answers)
+
+    def summarize(_texts: Sequence[str], _max_tokens: int) -> Any:
+        answer = next(given_answers, None)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    with wmem.open("memory://", agent_id="a", summarizer=summarize) as memory:
+        session = memory.scope("s")
+        for number in range(turns):
+            session.messages.append({"role": "user", "content": f"Box {number} holds {number * 7} bolts. " * 3})
+            before = session.messages.all()
+            made = session.summarize(limit)
+            whole = sum(memory.counter(f"user: {message.text}") for message in before)
+            assert session.messages.all() == before
+            assert bool(made.warning) != made.changed
+            if made.item is not None:
+                assert made.item.tokens == memory.counter(made.item.content) <= min(limit, whole)
+                assert not check_answer(made.item.content, limit, memory.counter).fault

@@ -233,6 +233,12 @@ class SummariesSuite(SummarizerSuite):
         call(session.messages.append, [{"role": "user", "content": "Write to ada@example.org about box 9."}])
         call(session.summarize)
         assert summarizer.calls == [(("user: Write to [REDACTED_EMAIL] about box 9.",), summarizer.calls[0][1])]
+        arguments = '{"to": "ada@example.org", "box": 9}'
+        said = {"id": "c", "type": "function", "function": {"name": "write", "arguments": arguments}}
+        call(session.messages.append, [{"role": "assistant", "content": "", "tool_calls": [said]}])
+        call(session.summarize)
+        assert "ada@example.org" not in str(summarizer.calls)
+        assert "[REDACTED_EMAIL]" in summarizer.calls[-1][0][-1]
 
     # -- summaries of items
 

@@ -23,7 +23,9 @@ from wmem.model.row import Row
 from wmem.model.values import dump_json, load_json
 from wmem.pack.wording import message_text
 from wmem.rules.importance import importance
+from wmem.rules.redaction import Redaction
 from wmem.scope.handle import Handle
+from wmem.scope.redaction import redact_message
 from wmem.scope.summaries.flows import SummaryText, summarize_texts
 from wmem.state import State
 
@@ -177,18 +179,20 @@ def _make_text(handle: Handle, plan: _Plan, max_tokens: int | None, *, ignore_pa
     if former is not None and plan.is_intact and (handle.settings.summarizer is not None or not is_whole):
         texts.append(f"{_FORMER}{load_json(former.row.content)}")
         rows = plan.fresh
-    texts += [text for row in rows if (text := _speaker_text(row))]
+    texts += [text for row in rows if (text := _speaker_text(row, handle.settings.redaction))]
     if max_tokens is None:
         tokens = sum(map(handle.settings.counter(), texts))
         max_tokens = MODEL_TOKENS if handle.settings.summarizer is not None else max(1, int(DEFAULT_RATIO * tokens))
     return (yield from summarize_texts(handle, texts, max_tokens, ignore_pause=ignore_pause))
 
 
-def _speaker_text(row: Row) -> str:
-    """What a message says, behind its speaker; nothing for system text."""
+def _speaker_text(row: Row, redaction: Redaction | None) -> str:
+    """What a message says, redacted field by field, behind its speaker; nothing for system text."""
     if row.role in _SYSTEM_ROLES:
         return ""
     message = to_message(row)
+    if redaction is not None and redaction.active:
+        message, _ = redact_message(redaction, message)
     text = "" if message.recalled else message_text(message).strip()
     return f"{message.name or message.role}: {text}" if text else ""
 
