@@ -7,7 +7,7 @@ from typing import Any
 from llama_index.core.tools import FunctionTool, ToolMetadata, ToolOutput
 
 from llamaindex_wmem.memory import WmemMemory
-from wmem import AgentMemory, AsyncAgentMemory, InvalidInputError
+from wmem import AgentMemory, AsyncAgentMemory, Features, InvalidInputError, Redaction
 from wmem.adapter import Keep, LongTerm, MemoryTools, SessionName, ToolName, ToolReply, ToolSpec
 
 
@@ -22,6 +22,8 @@ def wmem_tools(
     keep: Keep = "auto",
     include: Collection[ToolName] = ("remember", "recall", "forget"),
     token_limit: int = 1_000,
+    features: Features | None = None,
+    redaction: Redaction | None = None,
 ) -> list[FunctionTool]:
     """The tools `remember`, `recall` and `forget` over a session and its user's long-term memory.
 
@@ -48,6 +50,8 @@ def wmem_tools(
             session and the user's, and the agent's only if `remember` stores there.
         include: Which of them.
         token_limit: Most tokens of an answer of `recall`; at least 128.
+        features: What the memory may use; only with `url`, as `redaction`: see `wmem.open`.
+        redaction: What of it is redacted.
 
     Raises:
         InvalidInputError: No session or no agent, or an unknown or impossible setting.
@@ -55,9 +59,16 @@ def wmem_tools(
     made = MemoryTools(include, token_limit=token_limit, keep=keep)
     if not isinstance(memory, WmemMemory):
         memory = WmemMemory.from_defaults(
-            session_id=session_id, url=url, agent_id=agent_id, memory=memory, store=store, long_term=long_term
+            session_id=session_id,
+            url=url,
+            agent_id=agent_id,
+            memory=memory,
+            store=store,
+            long_term=long_term,
+            features=features,
+            redaction=redaction,
         )
-    elif (session_id, url, agent_id, store, long_term) != (None, None, None, None, True):
+    elif (session_id, url, agent_id, store, long_term, features, redaction) != (*(None,) * 4, True, None, None):
         raise InvalidInputError("a WmemMemory has its session, store and long_term memory: pass none of these with one")
     return [WmemTool(made, spec, memory) for spec in made.specs]
 

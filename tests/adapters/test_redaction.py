@@ -14,6 +14,7 @@ from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from llama_index.core.base.llms.types import ChatMessage
 
+import llamaindex_wmem
 import wmem
 from langchain_wmem import WmemChatMessageHistory, WmemMiddleware, wmem_pack, wmem_tools
 from llamaindex_wmem import WmemMemory
@@ -54,7 +55,12 @@ def run_llamaindex(url: str) -> None:
     memory.close()
 
 
-@pytest.mark.parametrize("run", [run_agent, run_chain, run_history, run_tool, run_llamaindex])
+def run_llamaindex_tool(url: str) -> None:
+    made = llamaindex_wmem.wmem_tools(url=url, agent_id="a", session_id="s", keep="session", **STRICT)
+    assert not {each.metadata.name: each for each in made}["remember"].call(text=f"Ada has {MAIL}").is_error
+
+
+@pytest.mark.parametrize("run", [run_agent, run_chain, run_history, run_tool, run_llamaindex, run_llamaindex_tool])
 def test_what_an_adapter_opens_by_a_url_has_the_redaction_and_features_that_it_was_given(
     run: Callable[[str], None], tmp_path: Path
 ) -> None:
