@@ -150,7 +150,7 @@ def search(replicas: Sequence[Replica[Any]], query: Query) -> Iterator[Hit]:
             best_first = order_for_note(best_first, profile.density)
     if has_items:
         by_path = {replica.path: replica for replica in replicas}
-    best_first = find_once(best_first, _place_of, lambda path, row: read_coverage(by_path[path], row))
+        best_first = find_once(best_first, _place_of, lambda path, row: read_coverage(by_path[path], row))
     hits = (each.hit(at, score, added, maxima, profile, floor=floor) for score, each, at, added in best_first)
     names = ((each.path, each.rows[at].id) for _, each, at, _ in best_first)
     marked = mark_updates(hits, names, replicas, query, partial(_accept_beside, query, accept))
