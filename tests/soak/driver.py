@@ -16,7 +16,7 @@ from pathlib import Path
 from unittest import mock
 
 import wmem.agent.maintenance
-import wmem.engine.engine
+import wmem.engine.retention
 import wmem.engine.writing
 from tests.servers import RedisServer
 from tests.soak.operations import Operation, drawn
@@ -48,7 +48,7 @@ def patched() -> Iterator[None]:
         stack.callback(logger.setLevel, level)
         for module in (wmem.engine.writing, wmem.agent.maintenance):
             stack.enter_context(mock.patch.object(module, "COMPACT_MIN_BYTES", COMPACT_BYTES))
-        stack.enter_context(mock.patch.object(wmem.engine.engine, "KEEP_GRACE_S", AHEAD_S))
+        stack.enter_context(mock.patch.object(wmem.engine.retention, "KEEP_GRACE_S", AHEAD_S))
         yield
 
 

@@ -738,6 +738,9 @@ class Model:
     def reopen(self, path: Path) -> None:
         """Nothing is forgotten when a process ends."""
 
+    def save_and_restore(self, path: Path) -> None:
+        """What is saved and restored at once is as it was."""
+
     def pack(self, path: Path, query: str, budget: int) -> None:
         """Not modelled: the stores are compared with each other."""
 

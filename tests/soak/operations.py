@@ -278,8 +278,8 @@ def _time(draw: Draw) -> Given:
     chance = draw.chance
     if draw.maybe(0.3):
         return "maintain", (), {}
-    if draw.maybe(0.2):
-        return "reopen", (), {}
+    if draw.maybe(0.3):
+        return chance.choice(["reopen", "save_and_restore"]), (), {}
     # Forward on the whole; now and then back, as when a clock is set right.
     seconds = (
         chance.choice([0.5, 1.0, 30.0, 700.0, 3_600.0]) if not draw.maybe(0.1) else chance.choice([-1.0, -3_600.0])

@@ -406,5 +406,10 @@ class _Act:
     def reopen(self) -> None:
         self.world.reopen(self.engine)
 
+    def save_and_restore(self) -> None:
+        memory = self.world._memories[self.engine]
+        key = bytes(range(160, 192))
+        self.call(memory.restore, self.call(memory.snapshot, key=key), key=key)
+
     def pass_time(self, seconds: float) -> None:
         """The driver moves the clock of all stores."""

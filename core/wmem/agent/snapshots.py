@@ -23,7 +23,7 @@ from wmem.model.change import (
 )
 from wmem.model.checks import check_flag
 from wmem.model.features import check_long_term
-from wmem.model.history import Path, is_cache, is_pending, is_reserved
+from wmem.model.history import ORIGIN, Cursor, Path, is_cache, is_pending, is_reserved
 from wmem.model.snapshot import ClearedMemory, Restored, Snapshot
 from wmem.policy import parse_policy
 from wmem.rules.redaction import Redaction
@@ -31,6 +31,7 @@ from wmem.rules.routing import CONVERSATION, EPISODIC, SEMANTIC
 from wmem.scope.copies import CopyTrace
 from wmem.scope.erasure import compact_and_purge, log_remaining
 from wmem.scope.handle import Handle, Settings
+from wmem.scope.merge import AS_RESTORED, is_merged
 from wmem.scope.redaction import WITHHELD, HeldBackError, redact_row, redacts_at
 from wmem.state import State
 from wmem.tokens.counter import Counter as TokenCounter
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 _LONG_TERM = frozenset((SEMANTIC, EPISODIC, CONVERSATION))
 _READ_BATCH = 256  # scopes read in one call
+_LONG_AGO = Cursor(0, 1)  # where no journal is
 _LOOKS = 4  # for scopes that are created while a snapshot is taken
 
 _log = find_logger("wmem.agent")
@@ -90,7 +92,8 @@ def _read_scopes(root: Handle) -> Flow[list[ScopeContent]]:
             break  # none was created meanwhile
         paths = listed
         replicas = yield from root.engine.sync(paths)
-    scopes = []
+    scopes: list[ScopeContent] = []
+    cursors: dict[Path, tuple[Cursor, int]] = {}
     for replica in replicas if paths else ():
         with replica.lock:
             if replica.damage:
@@ -100,8 +103,18 @@ def _read_scopes(root: Handle) -> Flow[list[ScopeContent]]:
                 )
             if replica.incarnation is not None and not replica.state.disposed:
                 kept = replica.state.checkpoint()._replace(applied=(), replaces=(), intent=0, identity=replica.identity)
+                cursors[replica.path] = replica.cursor, replica.state.identity
                 scopes.append(ScopeContent(replica.path, kept))
-    return scopes
+    return [scope._replace(content=_mark_merged(scope.content, cursors)) for scope in scopes]
+
+
+def _mark_merged(content: Checkpoint, cursors: Mapping[Path, tuple[Cursor, int]]) -> Checkpoint:
+    """Say of what was merged whether it is what its source holds, instead of how far its journal was."""
+    merged = []
+    for mark, cursor in content.merged:
+        source, identity = cursors.get(mark[0], (ORIGIN, 0))
+        merged.append((mark, AS_RESTORED if is_merged(cursor, source, identity) else _LONG_AGO))
+    return content._replace(merged=tuple(merged))
 
 
 def _list_scopes(root: Handle) -> Flow[list[Path]]:

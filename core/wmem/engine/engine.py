@@ -3,7 +3,7 @@
 import math
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -285,10 +285,8 @@ class Engine(Generic[P]):
                 each.path: self._size(tail) for each in replicas if (tail := tails[each.path]).records or tail.snapshot
             }
             contents: dict[Path, DecodedTail] = {}
-            for replica in replicas:
-                if sizes and sizes.get(replica.path, 0) > _BESIDE_LOOP_BYTES:
-                    decode = partial(replica.decode_tail, tails[replica.path])
-                    contents[replica.path] = yield from ask(TimedCallback.within, decode, math.inf)
+            if sizes and sum(sizes.values()) > _BESIDE_LOOP_BYTES:
+                contents = yield from ask(TimedCallback.within, partial(_decode_tails, replicas, tails), math.inf)
         finally:
             for replica in replicas:
                 replica.readers.discard(reader)
@@ -355,6 +353,15 @@ class Engine(Generic[P]):
         if done:
             replica.snapshot_bytes, replica.tail_bytes = self.codec.size(payload), 0
         return done
+
+
+def _decode_tails(replicas: Iterable[Replica[P]], tails: Mapping[Path, Tail[P]]) -> dict[Path, DecodedTail]:
+    """What these tails decode to, but for those that hold nothing."""
+    return {
+        each.path: each.decode_tail(tail)
+        for each in replicas
+        if (tail := tails[each.path]).records or tail.snapshot is not None
+    }
 
 
 def _is_unsettled(replicas: Sequence[Replica[Any]]) -> bool:

@@ -196,9 +196,8 @@ def _prepare(engine: "Engine[P]", path: Path, tail: Tail[P], intent: RestoreInte
         ended += yield from _list_ended(engine, paths[begin : begin + _READ_BATCH], contents)
     prepared = RestorePrepared(intent.intent, tuple(ended))
     record_id = _derive_id(intent.intent, path, "prepared")
-    replica: Replica[P] = Replica(path, engine.codec)
-    replica.apply_tail(ORIGIN, tail)
-    payload = engine.codec.encode_record([prepared], path, record_id, replica.place(tail.head.version + 1))
+    place = Link().after(Link().place(1), intent.intent).place(2) if engine.codec.chained else NO_PLACE
+    payload = engine.codec.encode_record([prepared], path, record_id, place)
     reply: Appended[P] = yield from ask(Journal.append, path, record_id, payload, tail.head, None)
     return None if reply.cursor is None else prepared
 

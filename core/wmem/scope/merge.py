@@ -7,7 +7,7 @@ from wmem.errors import DisposedError, InvalidInputError, WmemError
 from wmem.flow import Flow
 from wmem.model.change import Change, ItemPut, PolicyChanged, ScopeMerged
 from wmem.model.checks import check_flag
-from wmem.model.history import Cursor
+from wmem.model.history import ORIGIN, Cursor
 from wmem.model.origin import append_origin
 from wmem.model.results import MergeCount
 from wmem.model.row import Row
@@ -50,7 +50,7 @@ def merge_to_parent(handle: Handle, *, overwrite: bool, items: bool) -> Flow[Mer
         rows = state.visible([*state.entries.values(), *(state.items if items else ())], now)
 
     def decide(target: State, own: State) -> tuple[Sequence[Change], tuple[MergeCount, Sequence[Change]] | None]:
-        if not rows or target.merged.get((handle.path, overwrite, items)) == source:
+        if not rows or is_merged(target.merged.get((handle.path, overwrite, items)), source, state.identity):
             return [], (MergeCount(0), ())
         if target.policy is None:
             return create_empty(now)
@@ -73,6 +73,21 @@ def merge_to_parent(handle: Handle, *, overwrite: bool, items: bool) -> Flow[Mer
     if count:
         yield from _erase_stale_copies(handle, rows)
     return count
+
+
+AS_RESTORED = ORIGIN
+"""Of a merge that was restored with all that its source held then: where its source began anew."""
+
+
+def is_merged(mark: Cursor | None, source: Cursor, identity: int) -> bool:
+    """Whether a merge was of all that its source holds.
+
+    Args:
+        mark: Where the source was, as the target knows it.
+        source: Where it is.
+        identity: See `State.identity`: a scope that was restored begins with one record.
+    """
+    return mark == source or (mark == AS_RESTORED and bool(identity) and source.version == 1)
 
 
 def _put_rows(
