@@ -195,6 +195,38 @@ class EpisodesSuite(FacetSuite):
         [summary] = summaries(call, memory.episodic)
         assert summary.sources[0]["messages"] == [message.id for message in call(session.messages.all)]
 
+    def test_what_was_taken_back_in_a_session_is_told_no_longer_once_it_is_closed_again(
+        self, memory: wmem.AgentMemory, call: Call
+    ) -> None:
+        session, types = memory.scope("s"), memory.types.session("s")
+        stored = call(session.messages.append, [said("user", tell(topic)) for topic in TOPICS[:6]])
+        ids = [message.id or "" for message in stored]
+        call(types["conversation"].close)
+        call(memory.maintain)
+        call(session.messages.withdraw, *ids[:2])
+        call(types["conversation"].close)
+        call(memory.maintain)
+        [summary] = summaries(call, memory.episodic)
+        assert summary.sources[0]["messages"] == ids[2:]
+        assert "kiln" not in summary.content
+        call(session.messages.withdraw, *ids[2:])
+        call(types["conversation"].close)
+        call(memory.maintain)
+        assert summaries(call, memory.episodic) == []
+
+    def test_other_bounds_of_episodes_make_no_second_summary_of_what_has_one(
+        self, open_memory: MemoryOpener, call: Call
+    ) -> None:
+        memory = open_memory()
+        session = memory.scope("s")
+        call(session.messages.append, [said("user", tell(topic)) for topic in TOPICS])
+        call(memory.types.session("s")["conversation"].close)
+        call(memory.maintain)
+        cursor = call(memory.episodic.view).cursor
+        other = open_memory.in_other_process(memory_types=[EpisodicSettings(max_steps=3)])
+        call(other.maintain)
+        assert call(memory.episodic.view).cursor == cursor
+
     def test_the_summaries_of_a_users_sessions_are_that_users(self, open_memory: MemoryOpener, call: Call) -> None:
         memory = open_memory()
         session = memory.scope("ann-1", policy=ANN)

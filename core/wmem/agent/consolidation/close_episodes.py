@@ -26,13 +26,13 @@ from wmem.agent.consolidation.summary_items import (
     to_changes,
     to_summary_row,
 )
-from wmem.agent.types.episodes import CLOSE_EPISODES, EpisodeRows, EpisodeSummaries, group_rows
-from wmem.agent.types.transcripts import TurnEpisode, group_turns
+from wmem.agent.types.episodes import CLOSE_EPISODES, EpisodeRows, EpisodeSummaries, find_episode, group_rows
+from wmem.agent.types.transcripts import group_turns
 from wmem.agent.types.turn_pointers import ClosedTurns, SessionLife, TurnPointer, is_alive, list_closed_threads
 from wmem.engine.replica import Replica
 from wmem.flow import Flow
 from wmem.model.change import Change
-from wmem.model.coverage import Coverage
+from wmem.model.coverage import Coverage, find_coverage
 from wmem.model.history import Cursor, to_scope_id
 from wmem.model.row import Row
 from wmem.rules.episodes import EpisodeLimits
@@ -97,6 +97,34 @@ def _close_in(context: JobContext, handle: Handle) -> Flow[Mapping[str, int]]:
     return tally
 
 
+class _Closing:
+    """A closed session that may have to be told.
+
+    Attributes:
+        sums: The summaries of its episodes, taken away since or not.
+        pointed: The messages that its turns point to.
+        covered: The summaries by the messages that they cover.
+        stale: Summaries of this life that are there and cover what was taken back.
+        is_due: Whether something is covered by none, or by one that is stale.
+    """
+
+    def __init__(self, session: SessionLife, turns: Sequence[TurnPointer], sums: Sequence[Row]) -> None:
+        self.session = session
+        self.turns = turns
+        self.sums = sums
+        self.pointed = {id: None for turn in turns for id in turn.message_ids}
+        self.covered = list_covered(sums, session.names)
+        self.stale = [
+            row for row in sums if row.deleted_at is None and any(id not in self.pointed for id in self.own_ids(row))
+        ]
+        self.is_due = bool(self.stale) or any(id not in self.covered for id in self.pointed)
+
+    def own_ids(self, summary: Row) -> list[str]:
+        """The messages of this life of the session that a summary covers."""
+        mine = (each for each in find_coverage(summary) if each[:2] == (self.session.names, self.session.incarnation))
+        return [id for each in mine for id in each.message_ids]
+
+
 class _Closer:
     """One pass over one long-term memory."""
 
@@ -121,7 +149,7 @@ class _Closer:
     def close_items(self, replica: Replica[Any], closed_threads: Mapping[str, float]) -> Flow[None]:
         """Sum up the episodes of items that are over."""
         now, path = self._context.now, self._handle.path[1:]
-        sums, others = replica.use_derived(EpisodeSummaries, lambda sums: (dict(sums.of_items), dict(sums.episodes)))
+        sums, others = replica.use_derived(EpisodeSummaries, lambda sums: (dict(sums.of_items), dict(sums.threads)))
         with replica.lock:
             items = map(replica.state.rows.__getitem__, replica.state.items)
             rows = [row for row in items if row.id not in others and not row.expired(now)]
@@ -165,50 +193,49 @@ class _Closer:
             }
 
         pending = conversation.use_derived(ClosedTurns, list_pending)
+        threads = {life: to_scope_id(life.names) for life in pending}
         sums = replica.use_derived(
             EpisodeSummaries,
-            lambda sums: {id: [*rows.values()] for id, rows in sums.of_turns.items()} if pending else {},
+            lambda sums: {life: [*sums.of_turns.get(each, {}).values()] for life, each in threads.items()},
         )
-        agent, lives = self._handle.path[:1], list(pending)
-        for begin in range(0, len(lives), _READ_BATCH):
-            if self.is_full:
-                return
-            part = {
-                life: [
-                    each
-                    for each in group_turns(pending[life][1], self._limits)
-                    if each.message_ids.keys() != list_covered(sums.get(each.id, ()), life.names).keys()
-                ]
-                for life in lives[begin : begin + _READ_BATCH]
-            }
-            paths = dict.fromkeys((*agent, *life.names) for life, episodes in part.items() if episodes)
+        closings = [_Closing(life, turns, sums[life]) for life, (_, turns) in pending.items()]
+        agent = self._handle.path[:1]
+        for begin in range(0, len(closings), _READ_BATCH):
+            part = closings[begin : begin + _READ_BATCH]
+            paths = dict.fromkeys((*agent, *each.session.names) for each in part if each.is_due)
             found = (yield from self._context.engine.sync_readable(list(paths))) if paths else []
             by_path = {session.path: session for session in found}
-            for life, episodes in part.items():
+            for each in part:
+                if self.is_full:
+                    return
                 left = self._tally["failed"] + self._tally["left"]
-                session = by_path.get((*agent, *life.names))
-                for each in episodes:
-                    if session is not None and is_alive(session, life.incarnation) and not self.is_full:
-                        yield from self._close_turns_of(each, session, sums.get(each.id, ()))
-                if self._tally["failed"] + self._tally["left"] == left and not (episodes and self.is_full):
-                    settled[life] = pending[life][0]
+                session = by_path.get((*agent, *each.session.names))
+                if session is not None and each.is_due and is_alive(session, each.session.incarnation):
+                    yield from self._close_session(each, session)
+                if self._tally["failed"] + self._tally["left"] == left and not (each.is_due and self.is_full):
+                    settled[each.session] = pending[each.session][0]
 
-    def _close_turns_of(self, episode: TurnEpisode, session: Replica[Any], summaries: Sequence[Row]) -> Flow[None]:
-        names, life = episode.session
-        covered = list_covered(summaries, names)
-        former = next((row for row in reversed(summaries) if row.deleted_at is None), None)
+    def _close_session(self, closing: "_Closing", session: Replica[Any]) -> Flow[None]:
+        names, incarnation = closing.session
         with session.lock:
             state = session.state
-            there = {id: state.rows[id] for id in episode.message_ids if id in state.messages}
-        mine = [id for id, row in covered.items() if former is not None and row.id == former.id]
-        # What was taken back, or is part of another turn, is covered no longer.
-        kept = [id for id in mine if id in episode.message_ids]
-        rows = [there[id] for id in kept if id in there]
-        is_stale = len(kept) < len(mine)
-        readable = Readable(kept, rows, is_stale or len(rows) == len(kept), is_stale)
-        for each in plan_rounds(former, readable, [row for row in there.values() if row.id not in covered]):
-            ids = (*each.old.ids, *(row.id for row in each.rows[len(each.old.rows) :]))
-            yield from self._store(episode.id, (to_scope_id(names),), each, Coverage(names, life, (), ids))
+            there = {id: state.rows[id] for id in closing.pointed if id in state.messages}
+        threads = (to_scope_id(names),)
+        # What was taken back is covered no longer.
+        for row in closing.stale:
+            kept = [id for id in closing.own_ids(row) if id in closing.pointed]
+            readable = Readable(kept, [there[id] for id in kept if id in there], is_whole=True, is_stale=True)
+            coverage = Coverage(names, incarnation, (), tuple(kept))
+            yield from self._store(find_episode(row), threads, Round.of(row, (), readable), coverage)
+        for episode in group_turns(closing.turns, self._limits):
+            fresh = [there[id] for id in episode.message_ids if id in there and id not in closing.covered]
+            sums = [row for row in closing.sums if row.deleted_at is None and find_episode(row) == episode.id]
+            former = sums[-1] if fresh and sums else None
+            old = [] if former is None else closing.own_ids(former)
+            rows = [there[id] for id in old if id in there]
+            for each in plan_rounds(former, Readable(old, rows, len(rows) == len(old), is_stale=False), fresh):
+                ids = (*each.old.ids, *(row.id for row in each.rows[len(each.old.rows) :]))
+                yield from self._store(episode.id, threads, each, Coverage(names, incarnation, (), ids))
 
     def _store(self, episode_id: str, threads: Sequence[str], each: Round, coverage: Coverage) -> Flow[None]:
         """Make and store one summary, unless there is nothing to say or another process was faster."""

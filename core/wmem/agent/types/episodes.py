@@ -45,17 +45,17 @@ class EpisodeSummaries(Derived):
 
     Attributes:
         of_items: Those of episodes of items, by their ids.
-        of_turns: Those of closed sessions, by the episodes' ids.
-        episodes: The episodes of the latter, by their own ids.
+        of_turns: Those of closed sessions, by the threads that these are, and their ids.
+        threads: The threads of the latter, by their ids.
         losses: How many of those that were there are not any more.
     """
 
-    __slots__ = ("episodes", "losses", "of_items", "of_turns")
+    __slots__ = ("losses", "of_items", "of_turns", "threads")
 
     def __init__(self) -> None:
         self.of_items: dict[str, Row] = {}
         self.of_turns: dict[str, dict[str, Row]] = {}
-        self.episodes: dict[str, str] = {}
+        self.threads: dict[str, str] = {}
         self.losses = 0
 
     def apply(self, changed: Mapping[str, Row | None], /) -> None:
@@ -65,17 +65,17 @@ class EpisodeSummaries(Derived):
                 continue
             fields = load_json(row.rest or b"{}")
             if fields.get("kind") == "conversation":
-                self.episodes[id] = episode_id = fields.get("episode_id", "")
-                self.of_turns.setdefault(episode_id, {})[id] = row
+                self.threads[id] = thread = fields.get("thread_id", "")
+                self.of_turns.setdefault(thread, {})[id] = row
             else:
                 self.of_items[id] = row
 
     def _drop(self, id: str) -> bool:
         """Drop one of a closed session's; returns whether it was there."""
-        episode_id = self.episodes.pop(id, None)
-        if episode_id is not None:
-            del self.of_turns[episode_id][id]
-        return episode_id is not None
+        thread = self.threads.pop(id, None)
+        if thread is not None:
+            del self.of_turns[thread][id]
+        return thread is not None
 
 
 class EpisodeRows(NamedTuple):
@@ -140,6 +140,12 @@ def find_open_episode(state: State, thread_id: str | None) -> OpenEpisode | None
 def is_episode_summary(row: Row) -> bool:
     """Whether maintenance made a row of an episode."""
     return row.type == SUMMARY and find_job(row) == CLOSE_EPISODES
+
+
+def find_episode(summary: Row) -> str:
+    """The id of the episode that a summary is of."""
+    id: str = load_json(summary.rest or b"{}").get("episode_id", "")
+    return id
 
 
 def ends_episode(row: Row, episode_id: str) -> bool:
