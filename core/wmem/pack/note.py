@@ -65,13 +65,11 @@ class _QuoteLimits(NamedTuple):
         return min(limit, max(_WEAK_TOKENS, int(share * self.budget)))
 
 
-def _find_fault(recalled: RecalledCandidate) -> str | None:
+def _find_fault(recalled: RecalledCandidate) -> str:
     """The rule by which what recall found is not quoted, before its length is looked at."""
     if recalled.is_outdated:
         return "validity"
-    if recalled.below_floor:
-        return "floor"
-    return "duplicate" if recalled.is_repeated else None
+    return "floor" if recalled.below_floor else "duplicate"
 
 
 def _share_room(recalled: Sequence[RecalledCandidate]) -> list[float]:
@@ -142,8 +140,8 @@ class Note:
             if candidate.id in included:
                 continue
             included.add(candidate.id)
-            if (rule := _find_fault(recalled)) is not None:
-                selection.rejected.append((recalled, rule))
+            if recalled.is_outdated or recalled.below_floor or recalled.is_repeated:
+                selection.rejected.append((recalled, _find_fault(recalled)))
                 continue
             limit = limits.of(candidate, recalled.form, share)
             if limit < min(candidate.tokens - MESSAGE_OVERHEAD, _LEAST_QUOTE_TOKENS):

@@ -121,7 +121,7 @@ def gist_of_plain(plain: str) -> str:
     words = [word if word.isalnum() else _strip_marks(word) for word in marked.replace("?", " ? ").split()]
     if not words or "" in words or "-" in words:
         words = [word for word in words if word not in ("", "-")]
-    if any("'" in word or word == "cannot" for word in words):
+    if "'" in marked or "cannot" in words:
         words = _expand_contractions(words)
     if len(words) <= _MAX_COURTESY_WORDS and (kind := _find_courtesy(words)) is not None:
         return f"~{kind}"
