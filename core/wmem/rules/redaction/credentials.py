@@ -67,7 +67,8 @@ def find_credentials(reading: Reading) -> Iterator[Span]:
     if "=" in text and ("sess" in lower or "rf" in lower or "connect.sid" in lower or "__" in lower):
         for name in _SESSIONS:
             for at in find_places(lower, name):
-                if match := _SESSION_HERE.match(text, at):
+                match = _SESSION_HERE.match(text, at)
+                if match and any(map(str.isdigit, match[1])):
                     yield Span(*match.span(1), "session")
 
 
@@ -82,8 +83,10 @@ def _in_commands(reading: Reading) -> Iterator[Span]:
 
 
 def _is_credential(value: str) -> bool:
-    return not value.lower().startswith(("bearer", "basic")) and (
-        any(map(str.isdigit, value)) or len(value) >= _LEAST_SURE
+    return (
+        not value.lower().startswith(("bearer", "basic"))
+        and not is_placeholder(value)
+        and (any(map(str.isdigit, value)) or len(value) >= _LEAST_SURE)
     )
 
 

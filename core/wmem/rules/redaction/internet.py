@@ -30,7 +30,7 @@ _MAX_USER = 128
 
 _IPV4 = re.compile(r"[0-9](?<![\d.]\d)[0-9]{0,2}(?:\.[0-9]{1,3}){3}(?!\.?\d)")
 _VERSION_BEFORE_HERE = re.compile(
-    r"(?:[=~<>!]=|[~^]|[a-z](?<!ip)[/_\-]|\bv|(?:version|release|build|ver|upgrade(?:d)? (?:from|to)|section|chapter|clause|firmware|rev|revision|versión|versão|versie|wersja|версия|版本)[a-zé]{0,3}[ :.]{0,3})$",
+    r"(?:[=~<>!]=|[~^]|[a-z](?<!ip)[/_\-]|\bv|(?:version|release|build|ver|upgrade(?:d)? (?:from|to)|sections?|chapter|clause|firmware|rev|revision|versión|versão|versie|wersja|версия|版本)[a-zé]{0,3}[ :.\"']{0,3})$",
     re.IGNORECASE,
 )
 _ADDRESS_BEFORE_HERE = re.compile(

@@ -74,10 +74,10 @@ _FORMS = {
 """By their first two characters."""
 _BEHIND_POINT_HERE = re.compile(
     rf"(?P<sendgrid_key>SG\.{_T}{{16,32}}\.{_T}{{16,64}})|(?P<google_key>ya29\.{_T}{{20,1024}}|1//0{_T}{{30,255}})"
-    rf"|(?P<api_key>(?:hv[sb]|dp\.[ps]t|xoxe|pat\w{{14}}|sl|t1)\.{_T}{{24,255}})|(?P<telegram_token>(?:bot)?\d{{8,10}}:{_T}{{34,36}}(?![A-Za-z0-9_\-]))"
+    rf"|(?P<api_key>(?:hv[sb]|dp\.[ps]t|xoxe|pat\w{{14}})\.{_T}{{24,255}})|(?P<telegram_token>(?:bot)?\d{{8,10}}:{_T}{{34,36}}(?![A-Za-z0-9_\-]))"
 )
 """Keys with a point or another mark before their first long part."""
-_BEHIND_HERE = re.compile(r"(?:SG|ya29|hv[sb]|dp\.[ps]t|xoxe|sl|t1)\.$|pat\w{14}\.$|1//$|\d{8,10}:$")
+_BEHIND_HERE = re.compile(r"(?:SG|ya29|hv[sb]|dp\.[ps]t|xoxe)\.$|pat\w{14}\.$|1//$|\d{8,10}:$")
 _DISCORD_HERE = re.compile(rf"[MNO]{_T}{{22,27}}\.{_T}{{6}}\.{_T}{{27,40}}(?![A-Za-z0-9_\-])")
 _MAILCHIMP_HERE = re.compile(r"[0-9a-f]{32}-us\d{1,2}")
 _WEBHOOKS = (

@@ -20,7 +20,7 @@ _IBAN_HEAD = re.compile(
     re.DOTALL,
 )
 _IBAN_CHARS_HERE = re.compile(r"(?:[ ]?\r?\n[ ]{0,4}|[ \-.]|%20)?([A-Za-z0-9]+)")
-_WORD = re.compile(r"[A-Z0-9](?<![A-Za-z0-9_].)[A-Z0-9]{7,17}(?![A-Za-z0-9_])")
+_WORD = re.compile(r"[A-Z0-9](?<![A-Za-z0-9_].)(?<![0-9]\..)[A-Z0-9]{7,17}(?![A-Za-z0-9_])")
 _SPACED = (
     re.compile(
         r"[A-CEGHJ-PR-TW-Z](?<![A-Za-z0-9].)[A-CEGHJ-NPR-TW-Z][ \-]\d\d[ \-]?\d\d[ \-]?\d\d[ \-]?[A-D](?![A-Za-z0-9])"

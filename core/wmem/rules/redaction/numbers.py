@@ -71,7 +71,7 @@ _OTHER_NUMBER_HERE = re.compile(
 )
 """Words before a number of another kind."""
 _PAIR = re.compile(
-    r"(?<![\d.])[+\-]?(?:90(?:\.0{4,})?|[1-8]?\d\.\d{4,15})°?[ ]?[NSns]?[ ]?[,;][ ]?[+\-]?(?:180(?:\.0{4,})?|(?:1[0-7]\d|\d{1,2})\.\d{4,15})(?![\d.]*\d)"
+    r"(?<![\d.])(?<!\d, )(?<!\d,)(?<!\d, )(?<!\d,)[+\-]?(?:90(?:\.0{4,})?|[1-8]?\d\.\d{4,15})°?[ ]?[NSns]?[ ]?[,;][ ]?[+\-]?(?:180(?:\.0{4,})?|(?:1[0-7]\d|\d{1,2})\.\d{4,15})(?![\d.]*\d|[ ]?,[ ]?[+\-]?\d)"
 )
 """Degrees with four decimals each: about ten metres."""
 _FOUR_DECIMALS = re.compile(r"\.[0-9]{4}")
@@ -112,7 +112,22 @@ def _find_at(reading: Reading, groups: list[_Group], at: int) -> Span | None:
     start = groups[at].start
     if not is_free_before(reading.text, start):
         return None
-    return _card(reading, groups, at) or _format(reading, start, groups[at]) or _phone(reading, start)
+    if card := _card(reading, groups, at):
+        return card
+    if is_within_token(reading.text, start):
+        return None
+    span = _format(reading, start, groups[at]) or _phone(reading, start)
+    return None if span and is_before_token(reading.text, span.end) else span
+
+
+def is_within_token(text: str, start: int) -> bool:
+    """Whether a number goes on from letters or digits before a hyphen, as in a UUID."""
+    return start > 1 and text[start - 1] in "-_" and text[start - 2].isascii() and text[start - 2].isalnum()
+
+
+def is_before_token(text: str, end: int) -> bool:
+    """Whether letters or digits go on after a hyphen behind a number."""
+    return end + 1 < len(text) and text[end] in "-_" and text[end + 1].isascii() and text[end + 1].isalnum()
 
 
 def is_free_before(text: str, start: int) -> bool:
@@ -169,7 +184,9 @@ def _format(reading: Reading, start: int, group: _Group) -> Span | None:
 
 def _phone(reading: Reading, start: int) -> Span | None:
     text = reading.text
-    if (start and text[start - 1] == "+") or (text.startswith("(+", max(0, start - 2)) and start > 1):
+    if (
+        start and text[start - 1] == "+" and not (start > 1 and text[start - 2].isascii() and text[start - 2].isalnum())
+    ) or (text.startswith("(+", max(0, start - 2)) and start > 1):
         match = _INTERNATIONAL_HERE.match(text, start)
         return _if_phone(text, start - 1, match, _LEAST_PHONE - 1, _MOST_PHONE)
     if (

@@ -31,6 +31,7 @@ _DELIMITERS = "\t|,;"
 _TITLE = re.compile(r"[\w .\-/#]{0,48}")
 _CODE = re.compile(r"\b(?:import|from|return|def|const|let|var|and|or|und|et|y|e|en|i)\b|[{}=;]\s*$")
 _MAX_TITLE_WORDS = 4
+_LEAST_COLUMNS = 2
 _MAX_HEADER = 400
 _MAX_CELL = 512
 
@@ -84,7 +85,11 @@ def _read_header(line: str) -> tuple[str, dict[int, str]]:
     if not delimiter:
         return "", {}
     names = [cell.strip(" \"'`*") for cell in line.split(delimiter)]
-    if any(len(name.split()) > _MAX_TITLE_WORDS or not _TITLE.fullmatch(name) for name in names) or _CODE.search(line):
+    if (
+        sum(map(bool, names)) < _LEAST_COLUMNS
+        or any(len(name.split()) > _MAX_TITLE_WORDS or not _TITLE.fullmatch(name) for name in names)
+        or _CODE.search(line)
+    ):
         return "", {}
     kinds = {index: kind for index, name in enumerate(names) if (kind := _kind_of_name(name)) is not None}
     return (delimiter, kinds) if kinds else ("", {})

@@ -11,6 +11,7 @@ from wmem.rules.redaction.reading import Reading
 from wmem.rules.redaction.spans import Span
 
 _WORD = re.compile(r"[^\W\d_]+")
+_OTHER_ACRONYMS = frozenset({"rfc", "cc", "ci", "ni", "nn", "cf", "fin"})
 _ABBREVIATIONS = frozenset(
     {"tel", "tél", "fecha nac", "f nac", "kto", "acct", "geb", "ur", "dob", "mob", "cel", "тел", "моб"}
 )
@@ -96,7 +97,9 @@ def _beside_each(reading: Reading, label: Label, *, is_stem: bool) -> Iterator[S
         if is_stem or _is_word(spaced, at, end):
             if label.phrase in _ABBREVIATIONS and reading.text[end : end + 1] == ".":
                 end += 1
-            is_weak = label.phrase in ACRONYMS and not reading.text[at:end].isupper()
+            is_weak = label.phrase in ACRONYMS and (
+                label.phrase in _OTHER_ACRONYMS or not reading.text[at:end].isupper()
+            )
             yield from find_beside(reading, label.kind, at, end, is_weak=is_weak)
         at = spaced.find(label.phrase, end)
 

@@ -87,7 +87,9 @@ def _is_direct_secret(kind: str, value: str, *, quoted: bool, flag: bool) -> boo
     if flag:
         return is_password(value, quoted=True, ends=True) and not value.startswith("-")
     if kind == "password_sign":
-        return is_password(value, quoted=False, ends=False) and _is_strong(value) and "=" not in value
+        return (
+            is_password(value, quoted=False, ends=False) and _is_strong(value) and "=" not in value and "_" not in value
+        )
     return is_password(value, quoted=quoted, ends=False) and (quoted or _is_strong(value))
 
 
@@ -106,12 +108,12 @@ def _secret_behind_sign(reading: Reading, kind: str, connect: "re.Match[str]", s
     sign = connect["sign"].strip(" \t\r\n\\\"'`]")
     gap = connect["gap"].lower()
     words = WORD.findall(gap)
-    if sign.endswith(" to"):
-        sign = "to"
+    if sign[:1].isalpha():
+        sign = "to" if sign.endswith(" to") else sign.split()[0]
     assigned = bool(sign) and not sign.isalpha() and sign not in ("—", "-")
     if not _may_lead(gap, words, sign):
         return None
-    if kind == "password_sign" and not assigned and sign not in ("is", "was"):
+    if kind == "password_sign" and (words or not (assigned or sign in ("is", "was"))):
         return None
     if (
         "phrase" in reading.lower[start : connect.start()]
@@ -159,7 +161,7 @@ _NO_SUFFIX = split_words(
 
 def _may_lead(gap: str, words: list[str], sign: str) -> bool:
     """Whether what stands between a label and a sign leaves the label what it is."""
-    if SENTENCE_END_HERE.search(gap) or "," in gap:
+    if SENTENCE_END_HERE.search(gap) or "," in gap or gap.count(")") > gap.count("(") or _IN_URL_HERE.match(gap):
         return False
     if sign not in ("to", "from") and not (_NO_SUFFIX.isdisjoint(words) and NO_VALUES.isdisjoint(words)):
         return False
@@ -168,6 +170,7 @@ def _may_lead(gap: str, words: list[str], sign: str) -> bool:
     return sum(word not in FILLERS for word in words) <= MAX_STRANGERS
 
 
+_IN_URL_HERE = re.compile(r"[\])}>]{0,3}@")
 _SUFFIX_HERE = re.compile(
     r"[\]\"'`)]{0,3}(?:[ ](?:value|val|content|default)|(?:[_\-.]?[^\W_]{1,16}){0,2})[\]\"'`)]{0,2}[ ]{0,8}"
 )
@@ -196,6 +199,8 @@ def _read_value(text: str, at: int, quote: str | None) -> tuple[str, int, str | 
     if value.startswith(("*", "(")) and not value.endswith(("*", ")")):
         at += 1
         value = value[1:]
+    while value[:1] in ("'", '"') and value:
+        at, value = at + 1, value[1:]
     if value.startswith("**"):
         at, value = at + 2, value[2:].rstrip("*")
     return value, at, None

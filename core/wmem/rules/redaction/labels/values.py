@@ -14,7 +14,7 @@ _LEAST_HEX = 16
 _MAX_SENTENCE = 8  # words of a pass phrase in quotation marks
 
 _PLACEHOLDER_HERE = re.compile(
-    r"[<\[(][\w\s.\-/:'|,]*[>\])]|[$%@#]?\{{1,2}[\w\s.\-:|/'\"?]*\}{0,2}|(?-i:\$[A-Z_][A-Z0-9_]*)|\$[a-z_]+(?:(?:->|\[|::).*)?|\$\(.*|%[A-Za-z_]+%|%[sdr]|%\(\w+\)s?|[*x•·.\-_?#~=X…●]{2,}|\.{3}.*|__\w*__"
+    r"[<\[(][\w\s.\-/:'|,]*[>\])]|[$%@#]?\{{1,2}[\w\s.\-:|/'\"?\[\]()]*\}{0,2}|\$[A-Z_]+/.*|[^0-9]*%[ds][^0-9]*|.*(?:\[a-z|\\d|\\w|\\s|\]\{\d).*|(?-i:\$[A-Z_][A-Z0-9_]*)|\$[a-z_]+(?:(?:->|\[|::).*)?|\$\(.*|%[A-Za-z_]+%|%[sdr]|%\(\w+\)s?|[*x•·.\-_?#~=X…●]{2,}|\.{3}.*|__\w*__"
     r"|(?:your|my|the|some|insert|enter|replace|change|example|dummy|placeholder|sample|fake|votre|ihr|dein|tu|su|il_tuo)[\-_ ][A-Za-z\-_ ]*|.*(?:[_\-]here|redacted|placeholder|example_key)"
     r"|\w{0,8}fake\w{0,12}|change[\-_]?me[!]?|todo|tbd|fixme|n/a|na|!vault|ENC\[.*|vault:.*|secretkeyref.*|file:.*|arn:.*|op://.*|env:.*|/run/secrets/.*|\*+[A-Za-z0-9]{0,4}",
     re.IGNORECASE | re.DOTALL,
@@ -40,6 +40,26 @@ _SAID_OF_PASSWORDS = split_words(
     "stolen broken known unknown forgotten written shown given found taken chosen kept sent stale outdated obsolete important crucial mine yours theirs ours "
     "case sensitive everywhere anywhere nowhere elsewhere online offline later today tomorrow yesterday again always never often maybe perhaps enough easy hard "
     "there here where what which that this these those them itself something nothing anything everything"
+)
+_ENDINGS_OF_NAMES = (
+    "Error",
+    "Exception",
+    "Field",
+    "Type",
+    "Input",
+    "Validator",
+    "Str",
+    "String",
+    "Length",
+    "Required",
+    "Config",
+    "Handler",
+    "Provider",
+    "Model",
+    "Form",
+    "Encoder",
+    "Manager",
+    "Hasher",
 )
 _ENDINGS_OF_ADJECTIVES = ("ed", "ing", "able", "ible", "ive", "al", "ly", "ful", "less", "ous")
 _LABEL_WORDS = (
@@ -75,11 +95,13 @@ _PATH_HERE = re.compile(
     re.IGNORECASE,
 )
 _NAME_PARTS_HERE = re.compile(
-    r"(?:[A-Za-z]{1,24}|v?\d{1,4}|[A-Z]?[a-z]{1,24}\d{1,2})(?:[\-_.:/](?:[A-Za-z]{1,24}|v?\d{1,4}|[a-z]{2,24}\d{1,2}))*"
+    r"(?:[A-Za-z]{1,24}|v?\d{1,4}|[A-Z]?[a-z]{1,24}\d{1,2})(?:[\-_.:/](?:[A-Za-z]{1,24}|v?\d{1,4}|[A-Za-z]{1,24}\d{1,2}))*"
 )
 _HAS_ALL_HERE = re.compile(r"(?=[^0-9]*[0-9])(?=[^A-Z]*[A-Z])(?=[^a-z]*[a-z])")
 _PASSWORD_SIGN_HERE = re.compile(r"[!@#$%^&*?+=~§€£]")
-_CALL_HERE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\(|[A-Za-z_]{3,}\([A-Za-z_]{2,}[.(,)]")
+_CALL_HERE = re.compile(
+    r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\(|[A-Za-z_]\w*\[[^\]]{0,24}\]?$|[A-Za-z_]{3,}\([A-Za-z_]{2,}[.(,)]"
+)
 _INNER_SIGN_HERE = re.compile(r"[^\W_][^\w\s'’.,\-/]+[^\W_]|[!@#$%^&*?+=~§€£]")
 _SIGN_HERE = re.compile("[+@#!%^&*~?=<>]")
 _MIXED_CASE_HERE = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]")
@@ -119,13 +141,13 @@ def is_password(value: str, *, quoted: bool, ends: bool) -> bool:
             and not _says_label(value)
             and not _SENTENCE_HERE.search(value)
         )
-    if _PATH_HERE.fullmatch(value) and not _INNER_SIGN_HERE.search(value):
+    if _PATH_HERE.fullmatch(value) and (value.startswith(("~/", "//")) or not _INNER_SIGN_HERE.search(value)):
         return False
     if is_mixed(value):
         return True
     if _says_label(value):
         return False
-    return quoted or (ends and "_" not in value)
+    return quoted or (ends and "_" not in value and not value.endswith(_ENDINGS_OF_NAMES))
 
 
 def is_sure_secret(value: str) -> bool:
@@ -159,7 +181,7 @@ def is_mixed(value: str) -> bool:
     if any(map(str.isdigit, value)):
         return not value.isdigit() or len(value) >= _LEAST_PASSWORD
     return _INNER_SIGN_HERE.search(value) is not None or (
-        _MIXED_CASE_HERE.search(value) is not None and not _says_label(value)
+        not value.endswith(_ENDINGS_OF_NAMES) and _MIXED_CASE_HERE.search(value) is not None and not _says_label(value)
     )
 
 
