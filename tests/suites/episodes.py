@@ -541,6 +541,34 @@ class EpisodesSuite(FacetSuite):
         call(memory.maintain)
         assert summaries(call, session) == []
 
+    @pytest.mark.parametrize("act", ["erase", "withdraw", "dispose"])
+    def test_what_goes_while_a_model_sums_it_up_is_not_told(
+        self, open_memory: MemoryOpener, call: Call, act: str
+    ) -> None:
+        other = open_memory.to_sync(open_memory.in_other_process().scope("s"))
+        done: list[str] = []
+
+        def answer(texts: Any, _: int) -> str:
+            if not done:
+                done.append(act)
+                first = other.messages.all()[0].id
+                assert first is not None
+                acts: Any = {"erase": other.erase, "withdraw": other.messages.withdraw, "dispose": other.dispose}
+                acts[act](*([] if act == "dispose" else [first]))
+            return f"They talked of {' '.join(topic for topic in TOPICS if topic in str(texts))}."
+
+        memory = open_memory(memory_types=[WorkingSettings(tail_tokens=None)], summarizer=answer)
+        session = memory.scope("s")
+        call(session.messages.append, [said("user", tell(topic)) for topic in TOPICS[:6]])
+        call(memory.types.session("s")["conversation"].close)
+        report = call(memory.maintain).jobs["close-episodes"]
+        assert (report.changed, report.error) == (0, "")
+        assert done
+        assert summaries(call, memory.episodic) == []
+        call(memory.maintain)
+        told = [item.content for item in summaries(call, memory.episodic)]
+        assert told == ([] if act == "dispose" else ["They talked of glaze anvil ferry orchard lantern."])
+
     def test_b32_a_failing_summarizer_changes_nothing_is_told_and_is_asked_again(
         self, open_memory: MemoryOpener, call: Call, clock: Clock
     ) -> None:

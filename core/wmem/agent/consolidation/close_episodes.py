@@ -15,6 +15,7 @@ from wmem.agent.consolidation.summary_items import (
     MAX_SUMMARIES,
     Readable,
     Round,
+    are_there,
     choose_id,
     draft_summary,
     find_readable,
@@ -255,7 +256,7 @@ class _Closer:
         def decide(there: State, own: State) -> tuple[Sequence[Change], bool | None]:
             if there.policy is None:
                 return create_empty(now)
-            if not is_current(there, each.former, id) or not own.erased.keys().isdisjoint(coverage.ids):
+            if not (is_current(there, each.former, id) and are_there(own, each.rows)):
                 return [], False
             row = to_summary_row(
                 handle,

@@ -15,6 +15,7 @@ from wmem.agent.consolidation.summary_items import (
     MAX_SUMMARIES,
     Round,
     SummaryDraft,
+    are_there,
     choose_id,
     draft_summary,
     find_readable,
@@ -183,7 +184,7 @@ class _Session:
         self, each: Round, coverage: Coverage, draft: SummaryDraft, id: str, state: State
     ) -> tuple[Sequence[Change], Sequence[Change] | None]:
         handle, now = self._handle, self._context.now
-        if not is_current(state, each.former, id) or not state.erased.keys().isdisjoint(coverage.ids):
+        if not (is_current(state, each.former, id) and are_there(state, each.rows)):
             return [], None
         row = to_summary_row(
             handle,

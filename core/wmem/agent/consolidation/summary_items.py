@@ -235,6 +235,12 @@ def is_current(state: State, former: Row | None, id: str) -> bool:
     return held is None and id not in state.erased
 
 
+def are_there(state: State, rows: Iterable[Row]) -> bool:
+    """Whether what a summary was made of is still there, and was not taken back: a model takes its time."""
+    held = (state.rows.get(row.id) for row in rows)
+    return all(row is not None and row.deleted_at is None and row.withdrawn_at is None for row in held)
+
+
 def _content(row: Row) -> tuple[bytes, bytes | None, float | None]:
     return row.content, row.rest, row.deleted_at
 
