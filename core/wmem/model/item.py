@@ -44,7 +44,7 @@ class MemoryItem(BaseModel):
     which `value` revives. `origins` says how a copy came here, by promotion or merge,
     `removal` by which job of maintenance it was softly deleted, even if it was brought back since.
     An item of long-term memory has a `checksum` of its content, a `version`, which counts the changes of that, and a
-    `redaction_status`; what passed a gate has a `novelty`. These are the system's, no caller's.
+    `redaction_status`; what was held against what was there has a `novelty`. These are the system's, no caller's.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)

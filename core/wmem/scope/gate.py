@@ -14,6 +14,7 @@ from wmem.model.gate import NO_COUNTS, Minima, Rejected
 from wmem.model.history import Path
 from wmem.model.row import Row
 from wmem.model.values import dump_json, load_json
+from wmem.retrieval.recall_index import RecallIndex
 from wmem.retrieval.retriever import find_near
 from wmem.rules.gate import find_fault, fresh_importance
 from wmem.rules.nearness import find_nearest
@@ -23,8 +24,10 @@ from wmem.scope.index_store import prepare_index
 from wmem.scope.items.capacity import depends_on_state, log_evictions, make_room
 from wmem.state import State
 
-_MAX_NEAR = 8
+_MAX_NEAR = 6
 """How many of the stored items that share the rarest words of a new one it is held against."""
+_MAX_UNINDEXED = 2_048
+"""Rows without an index above which no novelty is told where none is asked for: nobody waits for that alone."""
 _NEWEST = 2  # which it is held against, too: a text may have no words that are searched for
 _DECIMALS = 4
 
@@ -85,10 +88,12 @@ def weigh(
     if not (minima.novelty or is_long_term(handle.path)):
         return weighed
     replica = yield from _sync(handle, needs_all=bool(minima.novelty))
+    if not minima.novelty and _count_unindexed(replica) > _MAX_UNINDEXED:
+        return weighed
     yield from prepare_index(handle.engine, [replica])
-    near = _list_near(replica, text, now)
     with replica.lock:
         newest_id = next(reversed(replica.state.items), "")
+    near = _list_near(replica, text, now)
     nearest, place = find_nearest(text, (load_json(other.content) for other in near))
     same_id = near[place].id if nearest == 1 else ""
     made = handle.keep_redacted(row, _with_novelty(row, 1.0 - nearest))
@@ -101,6 +106,12 @@ def _sync(handle: Handle, *, needs_all: bool) -> Flow[Replica[Any]]:
     if needs_all or replica is None or not replica.has_synced or handle.incarnation is None:
         replica, _ = yield from handle.replica()
     return replica
+
+
+def _count_unindexed(replica: Replica[Any]) -> int:
+    """How many rows would have to be indexed before anything is found."""
+    known = replica.find_derived(RecallIndex)
+    return len(replica.state.rows) if known is None else known[1]
 
 
 def _list_near(replica: Replica[Any], text: str, now: float) -> list[Row]:

@@ -122,9 +122,9 @@ def compare(own: Saying, other: Saying) -> float:
     if own.key == other.key:
         return 1.0
     share = min(_share(own.words, other.words), _MOST_NEAR)
-    mine, theirs = own.words - other.words, other.words - own.words
     if share <= _MOST_CONFLICTING:
         return share
+    mine, theirs = own.words - other.words, other.words - own.words
     more, names = (mine, own.names) if mine else (theirs, other.names)
     # Each has words of its own, or the same in another order: the one may say the contrary of the other.
     if (mine and theirs) or not more or any(word in names or _is_telling(word) for word in more):
@@ -135,15 +135,16 @@ def compare(own: Saying, other: Saying) -> float:
 def _share(own: Counter[str], others: Counter[str]) -> float:
     """The share of words that two texts have in common, without those that are in any text."""
     stop = _stop_words()
-    both = common = 0
-    for word, count in own.items():
-        if word not in stop:
-            both += count
-            common += min(count, others.get(word, 0))
-    both += sum(count for word, count in others.items() if word not in stop)
+    shared = own.keys() & others.keys()
+    common = sum(min(own[word], others[word]) for word in shared if word not in stop)
+    both = _count_words(own, stop) + _count_words(others, stop)
     if not both:
         both, common = own.total() + others.total(), (own & others).total()
     return 2 * common / both
+
+
+def _count_words(words: Counter[str], stop: frozenset[str]) -> int:
+    return words.total() - sum(words[word] for word in words.keys() & stop)
 
 
 @cache
