@@ -407,5 +407,8 @@ class GateSuite(FacetSuite):
         call(there.memorize, item("another fact 7"))
         assert call(here.memorize, item("Another fact 7.")).item is None
         assert call(there.memorize, item("The first fact")).item is None
+        for each in call(there.semantic.items.all):
+            call(there.semantic.items.remove, each.id)
+        assert call(here.memorize, item("Another fact 7")).item is not None
         assert call(there.memorize, item("seen at noon", "observation")).item is not None
         assert call(here.memorize, item("Seen at noon", "observation")).item is None

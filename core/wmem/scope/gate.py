@@ -28,6 +28,7 @@ _MAX_NEAR = 6
 """How many of the stored items that share the rarest words of a new one it is held against."""
 _MAX_UNINDEXED = 2_048
 """Rows without an index above which no novelty is told where none is asked for: nobody waits for that alone."""
+_MAX_NEWER = 1_024  # items that others stored meanwhile
 _NEWEST = 2  # which it is held against, too: a text may have no words that are searched for
 _DECIMALS = 4
 
@@ -55,7 +56,7 @@ class Weighed(NamedTuple):
         """The same in the light of what others have stored since it was weighed."""
         if not self.minima.novelty or self.rejected is not None:
             return self
-        newer = takewhile(lambda each: each != self.newest_id, reversed(state.items))
+        newer = takewhile(lambda each: each != self.newest_id, islice(reversed(state.items), _MAX_NEWER))
         rows = [row for row in map(state.rows.__getitem__, newer) if row.visible(now)]
         nearest, place = find_nearest(load_json(self.row.content), (load_json(row.content) for row in rows))
         if (fault := find_fault(self.minima, 1.0, 1.0 - nearest)) is None:
@@ -87,23 +88,35 @@ def weigh(
             return weighed._replace(rejected=fault)
     if not (minima.novelty or is_long_term(handle.path)):
         return weighed
-    replica = yield from _sync(handle, needs_all=bool(minima.novelty))
+    replica = yield from _find_replica(handle)
     if not minima.novelty and _count_unindexed(replica) > _MAX_UNINDEXED:
         return weighed
     yield from prepare_index(handle.engine, [replica])
+    made = _compare(handle, replica, weighed, now)
+    if made.rejected is not None:
+        # What it was held against may be gone since.
+        replica, _ = yield from handle.replica()
+        made = _compare(handle, replica, weighed, now)
+    return made
+
+
+def _compare(handle: Handle, replica: Replica[Any], weighed: Weighed, now: float) -> Weighed:
+    """Hold an item against what is stored."""
+    text, minima = load_json(weighed.row.content), weighed.minima
     with replica.lock:
         newest_id = next(reversed(replica.state.items), "")
     near = _list_near(replica, text, now)
     nearest, place = find_nearest(text, (load_json(other.content) for other in near))
     same_id = near[place].id if nearest == 1 else ""
-    made = handle.keep_redacted(row, _with_novelty(row, 1.0 - nearest))
-    return Weighed(made, minima, find_fault(minima, 1.0, 1.0 - nearest), counts, same_id, newest_id)
+    row = handle.keep_redacted(weighed.row, _with_novelty(weighed.row, 1.0 - nearest))
+    rejected = find_fault(minima, 1.0, 1.0 - nearest)
+    return weighed._replace(row=row, rejected=rejected, same_id=same_id, newest_id=newest_id)
 
 
-def _sync(handle: Handle, *, needs_all: bool) -> Flow[Replica[Any]]:
-    """The scope's replica; as it stands, if what others wrote a moment ago need not be seen."""
+def _find_replica(handle: Handle) -> Flow[Replica[Any]]:
+    """The scope's replica as it stands: what others wrote a moment ago is seen when the item is stored."""
     replica = handle.engine.replicas.get(handle.path)
-    if needs_all or replica is None or not replica.has_synced or handle.incarnation is None:
+    if replica is None or not replica.has_synced or replica.torn:
         replica, _ = yield from handle.replica()
     return replica
 
