@@ -356,7 +356,7 @@ class Model:
             kept = copy.deepcopy(row) | {
                 "id": next(name for name in free if name not in there.rows and name not in there.erased),
                 "origins": self._steps(row, path, target),
-                "updated_at": self.now,
+                "updated_at": row["updated_at"],
                 "expires_at": None,
                 "promoted_to": None,
                 "promoted_at": None,

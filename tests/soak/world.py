@@ -23,7 +23,9 @@ _POLICIES: Mapping[Path, wmem.Policy] = {
 }
 
 
-_UNTOLD = frozenset(("format", "version", "count", "origins", "policy", "erased", "merged", "decisions"))
+_UNTOLD = frozenset(
+    ("format", "version", "count", "origins", "policy", "erased", "merged", "decisions", "checksum", "novelty")
+)
 """What is not compared: what the model does not know, or says in its own words, and the instant of the last fetch,
 which a copy in long-term memory has or has not, as it was written before or not."""
 
