@@ -417,6 +417,37 @@ TEXTS = (
     ),
 )
 
+OF_CODE = (
+    *(
+        "00010203-0405-0607-0809-0a0b0c0d0e0f",
+        "1ef4f797-8335-6428-8001-8a1503f9b875",
+        "project_ids=['00000000-0000-0000-0000-000000000000']",
+        "see RFC 2373 2.5.2",
+        "[0.0001, 0.0005, 0.001, 0.005]",
+        "Decimal('1.38435736E+12')",
+        "pw = pw[:-1]",
+    ),
+    *(
+        "def decrypt(pwd):\n    key0 = 305419896",
+        "'invalid password': AuthenticationError,",
+        "redis://[[username]:[password]]@localhost:6379/0",
+        "read the password from ~/.netrc",
+        "if passwords are also specified.",
+        "pass a list of bytes: #header",
+        "proxy_pass http://localhost:8000;",
+    ),
+    *(
+        '"password",\n"timeout",\n"encoder",',
+        "start_new_session=start_new_session,",
+        "export CACHE_DIR=$HOME/.cache/tiktoken",
+        "pattern = r'token=[a-z]{32}'",
+        "print('password %s' % name)",
+        "_ssl.HOSTFLAG_NEVER_CHECK_SUBJECT",
+        "sections 8.2.4.44 and 8.2.4.45",
+    ),
+)
+"""As they stand in libraries."""
+
 
 def _random_texts() -> list[str]:
     rng = random.Random(41)
@@ -443,4 +474,4 @@ def _random_texts() -> list[str]:
     return texts
 
 
-LOOK_ALIKES = tuple(dict.fromkeys((*TEXTS, *_random_texts())))
+LOOK_ALIKES = tuple(dict.fromkeys((*TEXTS, *OF_CODE, *_random_texts())))

@@ -141,7 +141,8 @@ class Redaction:
     def _hide(self, counts: dict[str, int], text: str, name: str) -> str:
         """A text that is no JSON document, in a field of a name."""
         if name and (kind := kind_of_field(name, text)) in self.kinds and not find_marks(text):
-            return self._replace(text, [Span(0, len(text), kind)], counts)
+            whole = [span for span in self.find(text) if (span.start, span.end) == (0, len(text))]
+            return self._replace(text, whole or [Span(0, len(text), kind)], counts)  # a key's own form says more
         for _ in range(_MAX_PASSES):  # what is gone may let something else be seen
             if not (spans := self.find(text)) or (name and is_id(name, text)):
                 break

@@ -141,7 +141,9 @@ def is_password(value: str, *, quoted: bool, ends: bool) -> bool:
             and not _says_label(value)
             and not _SENTENCE_HERE.search(value)
         )
-    if _PATH_HERE.fullmatch(value) and (value.startswith(("~/", "//")) or not _INNER_SIGN_HERE.search(value)):
+    if _PATH_HERE.fullmatch(value) and (
+        value.startswith(("~/", "//")) or "://" in value or not _INNER_SIGN_HERE.search(value)
+    ):
         return False
     if is_mixed(value):
         return True
