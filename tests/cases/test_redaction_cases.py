@@ -13,7 +13,7 @@ from wmem.testing import Call, MemoryOpener
 
 KEY = "sk-proj-Zk3v9QmT7xWb2LrY8pNc5HdJ0fGaS4eU"  # of the form of one, and nobody's
 MAIL = "ada.lovelace@mail.example.org"
-ARGUMENTS = {"key": KEY, "to": [MAIL], "retries": 3, "dry": True, "rate": 0.5}
+ARGUMENTS = {"use": KEY, "to": [MAIL], "retries": 3, "dry": True, "rate": 0.5}
 
 
 def plant(memory: wmem.AgentMemory, call: Call) -> tuple[str, ...]:
@@ -55,7 +55,7 @@ def test_B121_a_promoted_key_is_in_no_record_summary_or_checkpoint_of_what_is_ke
     stored = read_payloads(memory, call)
     expect_clean(data for path, data in stored.items() if any(each.startswith("~") for each in path))
     assert (kept.content, kept.metadata["working_memory_id"]) == ("The deploy key is [REDACTED_API_KEY].", id)
-    assert kept.metadata["args"] == {**ARGUMENTS, "key": "[REDACTED_API_KEY]", "to": ["[REDACTED_EMAIL]"]}
+    assert kept.metadata["args"] == {**ARGUMENTS, "use": "[REDACTED_API_KEY]", "to": ["[REDACTED_EMAIL]"]}
     assert KEY not in summary.text
     assert summary.sources == (id,)
     assert KEY in call(session.items.get, id).content, "the session has what was said"
@@ -72,7 +72,7 @@ def test_B121_a_strict_memory_has_no_key_in_any_record_or_checkpoint(open_memory
     assert call(again.items.get, ids[0]) is not None
     _, calling, result = call(again.messages.all)
     assert (calling.id, calling.tool_calls[0].id, result.tool_call_id) == (ids[2], "call_1", "call_1")
-    clean = {**ARGUMENTS, "key": "[REDACTED_API_KEY]", "to": ["[REDACTED_EMAIL]"]}
+    clean = {**ARGUMENTS, "use": "[REDACTED_API_KEY]", "to": ["[REDACTED_EMAIL]"]}
     assert calling.tool_calls[0].args == clean
     assert json.loads(result.text) == {"used": clean}
     assert call(again.entries.get, "config") == {"args": clean}
