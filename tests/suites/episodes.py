@@ -83,16 +83,20 @@ class EpisodesSuite(FacetSuite):
         assert call(memory.episodic.view).cursor == cursor
 
     def test_two_processes_at_once_make_one_summary(self, open_memory: MemoryOpener, call: Call, clock: Clock) -> None:
-        here, there = open_memory(), open_memory.in_other_process()
+        settings = [WorkingSettings(tail_items=1)]
+        here, there = open_memory(memory_types=settings), open_memory.in_other_process(memory_types=settings)
         session = here.scope("s")
         for topic in TOPICS[:4]:
             call(here.types["episodic"].memorize, tell(topic))
             call(session.messages.append, said("user", tell(topic)))
+            call(session.items.add, tell(topic), ttl_s=None)
         call(here.types.session("s")["conversation"].close)
         clock.advance(4 * HOUR + 1)
         done = call.run_concurrently([here.maintain, there.maintain, here.maintain, there.maintain])
         assert sum(each.jobs["close-episodes"].changed for each in done) == 2
+        assert sum(each.jobs["summarize-tails"].changed for each in done) == 1
         assert len(summaries(call, here.episodic)) == 2
+        assert len(summaries(call, session)) == 1
 
     def test_a_late_item_begins_an_episode_and_one_that_names_a_closed_one_opens_it_again(
         self, memory: wmem.AgentMemory, call: Call, clock: Clock, episodic: EpisodicMemory

@@ -173,7 +173,8 @@ class EpisodicMemory(BuiltInType):
     def episodes(self, thread_id: str | None = None) -> list[Episode]:
         """The episodes in the order in which they began; of one thread, those with items of it.
 
-        What was promoted from sessions names no episode; it is grouped by the same rule, apart from the rest.
+        What was promoted from sessions names no episode; it is grouped by the same rule, apart from the rest. Those of
+        closed sessions are among them once they have a summary: they hold no items, and `transcript` reads them.
         """
         return run(self._flows.list_episodes(thread_id), self._ports.sync)
 
