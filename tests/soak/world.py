@@ -23,6 +23,8 @@ _POLICIES: Mapping[Path, wmem.Policy] = {
 }
 
 
+_JOBS = ("merge-duplicates", "mark-superseded", "apply-retention", "evict-long-term", "purge")
+"""The jobs of maintenance that leave such histories as they are: no two texts say the same, and none is summed up."""
 _UNTOLD = frozenset(
     ("format", "version", "count", "origins", "policy", "erased", "merged", "decisions", "checksum", "novelty")
 )
@@ -402,7 +404,7 @@ class _Act:
         return [context.to_openai(), context.tokens]
 
     def maintain(self) -> Any:
-        done = self.call(self.world._memories[self.engine].maintain)
+        done = self.call(self.world._memories[self.engine].maintain, _JOBS)
         return {"scopes": done.scopes, "expired": done.expired, "deleted": done.deleted}
 
     def reopen(self) -> None:
