@@ -105,6 +105,7 @@ def test_a_negation_is_never_the_same(before: str, after: str, word: str) -> Non
 def test_what_adds_a_qualification_is_near_and_what_adds_a_limit_is_not() -> None:
     assert nearness("Prefers short answers", "Prefers short answers in emails") == pytest.approx(6 / 7)
     assert nearness("Ada has a key", "Only Ada has a key") == 0.5
+    assert nearness("我需要帮助计算贷款", "我需要帮助计算抵押贷款") == 0.5
     assert nearness("Ada has a key", "Bob likes trains") == 0
     assert nearness("", "") == nearness("x", "x") == 1
 

@@ -104,8 +104,8 @@ def is_courtesy(text_gist: str) -> bool:
 
 
 def is_unspaced(word: str) -> bool:
-    """Whether a word may be a whole sentence, of a script without spaces."""
-    return word[:1] >= _UNSPACED and len(word) > 1
+    """Whether a word, or a part of it, is of a script without spaces: it may be a whole sentence."""
+    return word[:1] >= _UNSPACED
 
 
 def _turns_round(word: str) -> bool:
