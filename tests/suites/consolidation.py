@@ -258,6 +258,18 @@ class MarkSupersededSuite(FacetSuite):
         remembered = call(memory.types["semantic"].remember, "", limit=50)
         assert old.id not in [each.item.id for each in remembered]
 
+    def test_an_older_one_that_was_forgotten_and_came_back_is_marked_still(
+        self, memory: wmem.AgentMemory, call: Call, clock: Clock
+    ) -> None:
+        old, new = self.talk(memory, call, clock)
+        call(memory.maintain)
+        call(memory.semantic.items.forget, old.id)
+        assert call(memory.maintain).jobs[SUPERSEDE].changed == 0
+        clock.advance(DAY)
+        call(memory.semantic.items.undelete, old.id)
+        assert call(memory.maintain).jobs[SUPERSEDE].changed == 0
+        assert call(memory.semantic.items.get, old.id).valid_to == new.created_at
+
     @pytest.mark.parametrize("act", ["erase", "forget"])
     def test_the_older_holds_again_once_the_newer_is_gone(
         self, act: str, memory: wmem.AgentMemory, call: Call, clock: Clock

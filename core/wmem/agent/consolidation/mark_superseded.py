@@ -7,6 +7,7 @@ goes where the newer is no longer there, or one of the two says something else n
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
+from zlib import crc32
 
 from wmem.agent.consolidation.jobs import ChangedIds, Job, JobContext, JobReport, run_in_each
 from wmem.engine.derived import Derived
@@ -90,7 +91,7 @@ def _choose_pairs(replica: Replica[Any], changed: Sequence[str], now: float) -> 
     """What to mark, and what to mark no longer."""
     marked = replica.use_derived(_Marks, lambda marks: marks.list_marked(changed))
     rows = replica.state.rows  # no lock: a look-up is atomic
-    known = {id: row for id in marked if (row := rows.get(id)) is not None}
+    known = {id: row for id in marked if (row := rows.get(id)) is not None and row.visible(now)}
     doubtful = [id for id, row in known.items() if not _still_holds(row, rows, now)]
     newer = _find_newer(replica, list(dict.fromkeys((*changed, *doubtful))), now)
     pairs: dict[str, _Pair] = {}
@@ -195,8 +196,8 @@ def _list_marks(row: Row) -> Iterator[dict[str, Any]]:
 
 
 def _versions(older: Row, newer: Row) -> list[float]:
-    """When callers changed the two last: a mark tells it, to know whether they say what they said then."""
-    return [older.updated_at, newer.updated_at]
+    """What a mark tells of the two, to know whether they say what they said then; nothing of the newer one's text."""
+    return [crc32(older.content), newer.updated_at]
 
 
 def _run(context: JobContext) -> Flow[JobReport]:
