@@ -165,10 +165,10 @@ def test_pydantic_is_the_only_hard_dependency(wheel: zipfile.ZipFile) -> None:
     assert hard == ["pydantic"]
 
 
-def test_all_installs_every_extra_but_the_demo_s_own() -> None:
+def test_all_installs_every_extra_but_the_demo_s_own_and_the_one_with_a_language_model() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     (every,) = extras["all"]
-    assert set(re.findall(r"\w+", every)) - {"wmem"} == set(extras) - {"all", "demo"}
+    assert set(re.findall(r"\w+", every)) - {"wmem"} == set(extras) - {"all", "demo", "presidio"}
 
 
 def test_constraints_hold_names_and_versions_only() -> None:
