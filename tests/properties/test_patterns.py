@@ -28,8 +28,16 @@ def _patterns() -> Iterator[tuple[str, "re.Pattern[str]"]]:
                 continue  # imports pytest's plugins
             held = vars(importlib.import_module(module.name))
             for name, value in held.items():
-                if isinstance(value, re.Pattern) and isinstance(value.pattern, str):
-                    yield f"{module.name}:{name}", value
+                yield from _within(f"{module.name}:{name}", value)
+
+
+def _within(name: str, value: object) -> Iterator[tuple[str, "re.Pattern[str]"]]:
+    """A pattern, or those in a tuple of some."""
+    if isinstance(value, re.Pattern) and isinstance(value.pattern, str):
+        yield name, value
+    elif type(value) is tuple:
+        for number, each in enumerate(value):
+            yield from _within(f"{name}.{number}", each)
 
 
 PATTERNS = dict(_patterns())
