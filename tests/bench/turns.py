@@ -14,6 +14,7 @@ __all__ = ["contexts_of_turns"]
 _ITEMS, _QUICK_ITEMS = 100_000, 4_000
 _BUDGET = 2_000
 _WARM_S = 0.020
+_MEMORIZE_S = 0.010
 _GOALS = ("get the release out", "rest at the weekend")
 
 
@@ -44,10 +45,29 @@ def contexts_of_turns(*, quick: bool) -> list[Figure]:
             )
         for name, cost in costs.items():
             figures.append(_figure(f"context of a turn, {count:,} items in long-term memory, {name}", cost, _WARM_S))
+        figures += _memorizing(file, talk, count // 2, rounds=5 if quick else 40)
         read, first = _first(file, talk, rounds=2 if quick else 3)
         name = f"first context of a process, {count:,} items, sqlite, a question was put before"
         figures.append(Figure(name=name, ours=first.median, peer="reading the scopes", theirs=read.median))
     return figures
+
+
+def _memorizing(file: Path, talk: Talk, count: int, *, rounds: int) -> list[Figure]:
+    """What it costs to memorize a fact that is held against all that semantic memory holds."""
+    texts = iter([each["content"] for each in talk.messages(8 * rounds + 64)])
+    url, gate = f"sqlite:///{file}", wmem.Gate(min_importance=0.01, min_novelty=0.01)
+    with wmem.open(url, agent_id="agent") as memory, wmem.open(url, agent_id="agent", gate=gate) as gated:
+        for each in (memory, gated):
+            each.memorize({"content": next(texts), "type": "fact"})
+        costs = interleaved(
+            {
+                "takes all": lambda _: memory.memorize({"content": next(texts), "type": "fact"}),
+                "asks for novelty": lambda _: gated.memorize({"content": next(texts), "type": "fact"}),
+            },
+            rounds=rounds,
+        )
+    name = f"memorizing a fact beside {count:,}, a gate that"
+    return [_figure(f"{name} {told}", cost, _MEMORIZE_S) for told, cost in costs.items()]
 
 
 def _fill(file: Path, talk: Talk, count: int) -> None:
