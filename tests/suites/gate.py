@@ -327,6 +327,20 @@ class GateSuite(FacetSuite):
         assert any(damaged.id in warning for warning in context.warnings)
         assert call(items.remove, damaged.id)
 
+    def test_what_is_too_large_for_one_type_goes_to_the_other_and_is_told(
+        self, open_memory: MemoryOpener, call: Call
+    ) -> None:
+        memory = open_memory(policy=wmem.Policy.queue(max_tokens=20))
+        turn = memory.turn("s")
+        long = item("a long insight " * 20, "thought", kind="insight")
+        routed = call(turn.memorize, long)
+        assert (list(routed.stored), routed.rejected["working"].reason) == (["semantic"], "size")
+        assert routed.rejected["working"].value > routed.rejected["working"].minimum == 20
+        assert "size" in routed.explain()
+        with pytest.raises(wmem.CapacityError):
+            call(turn.memorize, item("a long thought " * 20, "thought"))
+        assert call(turn.commit).rejected == {"working": 1}
+
     # -- promotion
 
     def test_what_is_promoted_passes_the_gate_and_stays_pending_where_it_does_not(

@@ -16,12 +16,13 @@ from wmem.agent.types.flows import TypeFlows
 from wmem.agent.types.registry import BoundTypes
 from wmem.describe import describe
 from wmem.engine.writing import append_together
-from wmem.errors import BudgetError, InvalidInputError, TurnBudgetError, WmemError
+from wmem.errors import BudgetError, CapacityError, InvalidInputError, TurnBudgetError, WmemError
 from wmem.flow import Flow
 from wmem.log import find_logger
 from wmem.model.checks import check_turn_id
 from wmem.model.context import Context
 from wmem.model.filters import NO_FILTERS, Filters
+from wmem.model.gate import Rejected
 from wmem.model.ids import new_ulid
 from wmem.model.item import MemoryItem, to_item
 from wmem.model.message import Message
@@ -154,24 +155,44 @@ class TurnCore:
         routes = {CONVERSATION: _MESSAGE} if draft is None else self._find_routes(draft, store)
         known = self.types.by_name()
         made_by: dict[str, Memorized] = {}
-        for name, rule in routes.items():
+        too_large: dict[str, Rejected] = {}
+        for place, (name, rule) in enumerate(routes.items()):
             each = known[name]
             try:
                 if message is not None and name == CONVERSATION:
                     made_by[name] = yield from self._append(message, rule)
                 elif draft is not None:
                     made_by[name] = yield from self._memorize_in(each, draft, rule)
+            except CapacityError:
+                # Another memory type may have room for it; the reply and the trace tell of this one.
+                fault = None if draft is None else self._find_size_fault(each, draft)
+                if fault is None or (not made_by and place == len(routes) - 1):
+                    raise
+                too_large[name] = fault
+                self._note_rejection(name, fault)
             except Exception as exc:
                 # What was routed to somebody else's store, too, is stored without it; the reply names the stores.
                 if store != AUTO or not each.is_external or not made_by:
                     raise
                 _log.warning("memory type %s failed: %s", name, type(exc).__name__)
         stored = {name: made for name, made in made_by.items() if made.rejected is None}
-        rejected = {name: made.rejected for name, made in made_by.items() if made.rejected is not None}
+        rejected = {name: made.rejected for name, made in made_by.items() if made.rejected is not None} | too_large
         redactions = {kind: count for made in made_by.values() for kind, count in made.redactions.items()}
         item = next((made.item for made in stored.values()), None)
         evicted = tuple(each for made in stored.values() for each in made.evicted)
-        return Routed(item, stored, rejected, {name: routes[name] for name in made_by}, redactions, evicted)
+        return Routed(
+            item, stored, rejected, {name: routes[name] for name in (*made_by, *too_large)}, redactions, evicted
+        )
+
+    def _find_size_fault(self, store: TypeFlows, draft: ItemDraft) -> Rejected | None:
+        """That an item takes more tokens than a whole memory type may; None if it does not."""
+        most = self.handle.policy.max_tokens if store.name == WORKING else None
+        tokens = self.handle.settings.counter()(draft.content)
+        return Rejected("size", tokens, most) if most is not None and tokens > most else None
+
+    def _note_rejection(self, store: str, fault: Rejected) -> None:
+        self.rejected[store] += 1
+        self.events.append(RejectionTraced(store, *fault))
 
     def _find_routes(self, draft: ItemDraft, store: str) -> Mapping[str, str]:
         if store == AUTO:
@@ -222,9 +243,8 @@ class TurnCore:
         Args:
             rule: By which it was routed; "" if it was not.
         """
-        if (fault := reply.rejected) is not None:
-            self.rejected[store] += 1
-            self.events.append(RejectionTraced(store, *fault))
+        if reply.rejected is not None:
+            self._note_rejection(store, reply.rejected)
             return
         self.writes.append(TurnWrite(store, reply.item))
         self.events.append(MemorizeTraced(reply.item.id, store))
