@@ -550,6 +550,17 @@ class EvictLongTermSuite(FacetSuite):
         assert len(call(memory.semantic.items.all)) == 19
         assert call(memory.memorize, wmem.ItemDraft("The gate closes at ten.", fields={"type": "fact"})).evicted == ()
 
+    def test_the_trace_of_a_turn_tells_what_was_evicted_for_it(
+        self, open_memory: MemoryOpener, call: Call, clock: Clock
+    ) -> None:
+        memory = self.open_small(open_memory)
+        ids = self.fill(memory, call, clock, 20)
+        turn = memory.turn("s", id="t1")
+        call(turn.memorize, wmem.ItemDraft("The gate opens at nine.", fields={"type": "fact"}))
+        call(turn.commit)
+        told = [each for each in call(memory.trace, "t1").events if type(each).__name__ == "EvictionTraced"]
+        assert [(each.id, each.rule) for each in told] == [(id, EVICT) for id in ids[:2]]
+
     def test_bounds_are_checked(self) -> None:
         for bad in ({"max_items": 0}, {"max_tokens": -1}, {"keep_items": -1}, {"undo_s": 0}):
             with pytest.raises(wmem.InvalidInputError):

@@ -40,6 +40,7 @@ from wmem.model.trace import (
 from wmem.model.turn import BudgetStatus, Committed, GoalProgress, Routed, TurnBudget, TurnExports, TurnWrite
 from wmem.model.values import dump_json
 from wmem.rules.importance import importance as importance_of
+from wmem.rules.routing import SEMANTIC
 from wmem.rules.sources import AUTO, CONVERSATION, WORKING, find_source
 from wmem.scope.assembly import ReadContext, TurnAssembly
 from wmem.scope.messages import flows as message_flows
@@ -254,7 +255,10 @@ class TurnCore:
         if reply.evicted:
             self.evicted += len(reply.evicted)
             gone = {each.id: each for each in reply.evicted}
-            decisions = self.handle.engine.replica(self.handle.path).state.decisions[-len(gone) :]
+            path = self.handle.path
+            if store == self.types.semantic.name:
+                path = (*next(iter(self.handle.long_term_scopes), path[:1]), SEMANTIC)
+            decisions = self.handle.engine.replica(path).state.decisions[-len(gone) :]
             self.events += [EvictionTraced(*each[:3], each.parts) for each in decisions if each.id in gone]
 
     def _note_redactions(self, id: str, counts: Mapping[str, int]) -> None:  # the field's own name
