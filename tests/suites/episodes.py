@@ -545,6 +545,23 @@ class EpisodesSuite(FacetSuite):
         call(memory.maintain)
         assert summaries(call, session) == []
 
+    def test_what_a_summary_of_the_session_tells_is_not_told_by_a_second_one(
+        self, open_memory: MemoryOpener, call: Call
+    ) -> None:
+        memory = open_memory(memory_types=[WorkingSettings(tail_tokens=60, tail_items=1)])
+        session = memory.scope("s")
+        for part in (TOPICS[:6], TOPICS[6:12]):
+            call(session.messages.append, [said("user", tell(topic)) for topic in part])
+            for topic in part:
+                call(session.items.add, tell(f"{topic}-note"), ttl_s=None)
+            call(session.summarize, keep=1)
+            call(memory.maintain)
+            sums = summaries(call, session)
+            counts = {"items": call(session.items.count) - len(sums), "messages": call(session.messages.count)}
+            for facet, count in counts.items():
+                ids = [id for item in sums for source in item.sources for id in source.get(facet, ())]
+                assert len(ids) == len(set(ids)) == count - 1
+
     @pytest.mark.parametrize("act", ["erase", "withdraw", "dispose"])
     def test_what_goes_while_a_model_sums_it_up_is_not_told(
         self, open_memory: MemoryOpener, call: Call, act: str

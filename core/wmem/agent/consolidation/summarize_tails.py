@@ -33,7 +33,7 @@ from wmem.errors import CapacityError, ConflictError, CorruptionError, DisposedE
 from wmem.flow import Flow
 from wmem.log import find_logger
 from wmem.model.change import Change
-from wmem.model.coverage import SUMMARY, Coverage, find_job
+from wmem.model.coverage import SUMMARY, Coverage, find_coverage, find_job
 from wmem.model.history import Path, is_reserved, to_scope_id
 from wmem.model.row import Row
 from wmem.policy import Policy, parse_policy
@@ -136,7 +136,8 @@ class _Session:
             }
             self._taken = {*self._replica.state.rows, *self._replica.state.erased}
         sums = list(filter(is_tail_summary, rows.values()))
-        covered = list_covered(sums, names)
+        # What `Scope.summarize` has told is told.
+        covered = list_covered((row for row in rows.values() if row.type == SUMMARY), names)
         former = next((row for row in reversed(sums) if row.deleted_at is None), None)
         mine = [id for id, row in covered.items() if former is not None and row.id == former.id]
         readable = find_readable(rows, mine, now)
@@ -209,12 +210,12 @@ def is_tail_summary(row: Row) -> bool:
 def list_fallen(rows: Iterable[Row], bounds: Bounds, now: float) -> list[Row]:
     """The items and messages that are older than what stays without a summary, oldest first.
 
-    What every pack holds is not among them: pinned ones, and system text.
+    What every pack holds is not among them, pinned ones and system text, and no summary is.
 
     Args:
         rows: All of a session, oldest first.
     """
-    seen = [row for row in rows if row.visible(now) and not row.pinned and not is_tail_summary(row)]
+    seen = [row for row in rows if row.visible(now) and not row.pinned and not find_coverage(row)]
     seen = [row for row in seen if row.promoted_to is None and row.role not in _SYSTEM_ROLES]
     items, said = ([row for row in seen if (row.role is None) is is_item] for is_item in (True, False))
     stays = {row.id for row in _list_newest(items, bounds.items, bounds.item_tokens)}
