@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.shop_traces import FLOWS, Shop
-from wmem.rules.skills.calls import ToolCall, Trace, tells_failure, to_trace
+from wmem.rules.skills.calls import ToolCall, Trace, tells_failure
 from wmem.rules.skills.miner import MAX_TOOLS, MIN_SUPPORT, Pattern, mine
-from wmem.rules.skills.sequences import fold_loops
+from wmem.rules.skills.sequences import fold_loops, to_trace
 from wmem.rules.skills.similarity import is_variant, measure_distance, to_tool_words
 from wmem.rules.skills.wording import to_skill
 
@@ -245,7 +245,7 @@ def test_support_is_what_looking_at_every_trace_counts(traces: list[list[str]]) 
 
 def occurs(trace: Trace, tools: Sequence[str]) -> bool:
     """Whether tools stand in a trace in this order, with at most one other call between two of them."""
-    names = [step.tool for step in fold_loops([step for step in trace.steps if step.tool != "think"])]
+    names = [step.tool for step in trace.steps]
 
     def follows(place: int, rest: Sequence[str]) -> bool:
         if not rest:

@@ -11,7 +11,8 @@ from wmem.model.item import to_message
 from wmem.model.message import Message
 from wmem.model.row import Row
 from wmem.model.values import dump_json, load_json
-from wmem.rules.skills.calls import ToolCall, Trace, tells_failure, to_trace
+from wmem.rules.skills.calls import ToolCall, Trace, tells_failure
+from wmem.rules.skills.sequences import to_trace
 from wmem.state import State
 
 if TYPE_CHECKING:

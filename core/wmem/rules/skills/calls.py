@@ -72,7 +72,7 @@ class Step(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """The steps of one thread of work, oldest first.
+    """The steps of one thread of work, oldest first, without thoughts, retries and loops.
 
     Attributes:
         failed: Whether what it was for is known to have failed.
@@ -83,19 +83,14 @@ class Trace(NamedTuple):
     failed: bool = False
 
 
-def to_trace(id: str, calls: Sequence[ToolCall], *, failed: bool = False) -> Trace:  # the field's own name
-    """The calls of one thread of work as a trace.
-
-    Args:
-        calls: Oldest first.
-        failed: See `Trace`.
-    """
+def to_steps(calls: Sequence[ToolCall]) -> list[Step]:
+    """The calls of one thread of work as steps, oldest first."""
     steps = []
     for place, call in enumerate(calls):
         before = [each for each in calls[max(0, place - _LOOK_BACK) : place] if not each.failed]
         arguments = tuple(_to_argument(name, call.parameters[name], before) for name in sorted(call.parameters))
         steps.append(Step(call.id, call.tool, call.failed, call.at, call.task, arguments))
-    return Trace(id, tuple(steps), failed)
+    return steps
 
 
 def _to_argument(name: str, value: object, before: Sequence[ToolCall]) -> Argument:

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from wmem.rules.skills.calls import Step, Trace
-from wmem.rules.skills.sequences import drop_repaired, drop_thoughts, fold_loops
 from wmem.rules.skills.similarity import is_variant
 
 Tools: TypeAlias = tuple[str, ...]
@@ -69,7 +68,7 @@ class _PartialUse(NamedTuple):
 
 
 class _Sequence(NamedTuple):
-    """A trace without retries and loops; failed if it is known to have, or ends in a call that did."""
+    """A trace; failed if it is known to have, or ends in a call that did."""
 
     trace_id: str
     steps: Sequence[Step]
@@ -81,8 +80,7 @@ class _Sequence(NamedTuple):
 
 
 def _to_sequence(trace: Trace) -> _Sequence:
-    steps = fold_loops(drop_repaired(drop_thoughts(trace.steps)))
-    return _Sequence(trace.id, steps, trace.failed or (bool(steps) and steps[-1].failed))
+    return _Sequence(trace.id, trace.steps, trace.failed or (bool(trace.steps) and trace.steps[-1].failed))
 
 
 def mine(

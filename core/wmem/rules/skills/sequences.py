@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from wmem.rules.skills.calls import Step
+from wmem.rules.skills.calls import Step, ToolCall, Trace, to_steps
 from wmem.rules.skills.similarity import to_tool_words
 
 _THOUGHTS = frozenset(("think", "thinking", "thought", "thoughts", "reflect", "reason", "reasoning", "scratchpad"))
@@ -12,6 +12,16 @@ _REPAIR_WITHIN = 3
 """Steps after a failed one among which the same tool has to succeed for the failure to count as repaired."""
 _MAX_PERIOD = 4
 """Steps of the longest loop that is told once."""
+
+
+def to_trace(id: str, calls: Sequence[ToolCall], *, failed: bool = False) -> Trace:  # the field's own name
+    """The calls of one thread of work as a trace.
+
+    Args:
+        calls: Oldest first.
+        failed: See `Trace`.
+    """
+    return Trace(id, tuple(fold_loops(drop_repaired(drop_thoughts(to_steps(calls))))), failed)
 
 
 def drop_thoughts(steps: Sequence[Step]) -> list[Step]:
