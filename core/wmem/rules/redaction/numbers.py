@@ -70,10 +70,12 @@ _OTHER_NUMBER_HERE = re.compile(
     r"|заказ|заказа|счёт-фактура|订单|訂單|单号|發票|发票|注文|注文番号|伝票番号|주문|주문번호|طلب|فاتورة)(?:[ \-]?(?:no|nr|number|numéro|número|numero|nummer|numer|id|13|10|号|號|番号|번호|номер))?[.:#=：＃°º ]{0,3}$"
 )
 """Words before a number of another kind."""
-_PAIR = re.compile(
-    r"(?<![\d.])(?<!\d, )(?<!\d,)(?<!\d, )(?<!\d,)[+\-]?(?:90(?:\.0{4,})?|[1-8]?\d\.\d{4,15})°?[ ]?[NSns]?[ ]?[,;][ ]?[+\-]?(?:180(?:\.0{4,})?|(?:1[0-7]\d|\d{1,2})\.\d{4,15})(?![\d.]*\d|[ ]?,[ ]?[+\-]?\d)"
+_PAIR_HERE = re.compile(
+    r"[+\-]?(?:90(?:\.0{4,})?|[1-8]?\d\.\d{4,15})°?[ ]?[NSns]?[ ]?[,;][ ]?[+\-]?(?:180(?:\.0{4,})?|(?:1[0-7]\d|\d{1,2})\.\d{4,15})(?![\d.]*\d|[ ]?,[ ]?[+\-]?\d)"
 )
 """Degrees with four decimals each: about ten metres."""
+_MAX_DEGREES = 3
+_NUMBER_BEFORE_HERE = re.compile(r"[\d.]$|\d,[ ]?$")
 _FOUR_DECIMALS = re.compile(r"\.[0-9]{4}")
 _EXTENSION_HERE = re.compile(
     r"[ ]?,?[ ]?(?:x|ext\.?|extension|#|durchwahl|dw|poste|int\.?|доб\.?)[ ]?\d{1,6}(?!\d)", re.IGNORECASE
@@ -91,8 +93,7 @@ def find_numbers(reading: Reading) -> Iterator[Span]:
     if not reading.has_digit:
         return
     text = reading.text
-    if _FOUR_DECIMALS.search(text):
-        yield from (Span(*match.span(), "location") for match in _PAIR.finditer(text))
+    yield from _pairs_of_degrees(text)
     for run in _RUN.finditer(text):
         if run.end() - run.start() < _LEAST_DIGITS:
             continue
@@ -106,6 +107,22 @@ def find_numbers(reading: Reading) -> Iterator[Span]:
             yield span
             while at < len(groups) and groups[at].start < span.end:
                 at += 1
+
+
+def _pairs_of_degrees(text: str) -> Iterator[Span]:
+    """Coordinates that are precise, and no list of numbers."""
+    end = 0
+    for decimals in _FOUR_DECIMALS.finditer(text):
+        start = decimals.start()
+        while start > end and text[start - 1] in "0123456789" and decimals.start() - start < _MAX_DEGREES:
+            start -= 1
+        if start and text[start - 1] in "+-":
+            start -= 1
+        if start < end or _NUMBER_BEFORE_HERE.search(text, max(0, start - 4), start):
+            continue
+        if match := _PAIR_HERE.match(text, start):
+            yield Span(*match.span(), "location")
+            end = match.end()
 
 
 def _find_at(reading: Reading, groups: list[_Group], at: int) -> Span | None:
