@@ -1,7 +1,10 @@
 """A restore or a clear that ends in its middle, as with its process, is done wholly or not at all, for everybody."""
 
+import asyncio
+import os
+import random
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -9,14 +12,18 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pytest
 
 import wmem
+from tests.faults.test_cancellation import _Stepped as Stepped
+from tests.interrupts import Interrupted, interrupt_at
+from wmem.engine.ports import CallCancelledError
 from wmem.flow import Flow, Ports
 
 if TYPE_CHECKING:
-    from tests.faults.conftest import Spawn
+    from tests.faults.conftest import Rows, Spawn
 
 KEY = bytes(range(160, 192))
 KEYS = pytest.mark.parametrize("key", [None, KEY], ids=["clear", "key"])
 OLD, NEW = "old", "new"
+INTERRUPTS = 40
 Together: TypeAlias = Callable[[str, list[tuple[str, ...]]], list[str]]
 
 
@@ -158,6 +165,75 @@ def count_all(memory: wmem.AgentMemory) -> int:
     return rows + len(memory.semantic.items.all())
 
 
+@pytest.mark.parametrize("scheme", ["memory", "sqlite", "disk"])
+async def test_a_restore_that_is_cancelled_at_any_await_is_seen_wholly_or_not_at_all(
+    scheme: str, saved: dict[str, bytes], directory: Path
+) -> None:
+    url = f"{scheme}://{directory}"
+    async with await wmem.aopen(url, agent_id="agent") as writer:
+        for step in count():
+            await writer.restore(saved[OLD], key=KEY)
+            stepped = Stepped(writer.restore(saved[NEW], key=KEY), step)
+            with suppress(asyncio.CancelledError, CallCancelledError):
+                await stepped
+            assert await asyncio.to_thread(look, writer.sync()) in ({OLD}, {NEW}), f"at await {step}"
+            if not stepped.cancelled:
+                assert step > (-1 if scheme == "memory" else 8)
+                return
+
+
+@pytest.mark.parametrize("scheme", ["memory", "sqlite"])
+def test_a_restore_that_a_signal_interrupts_anywhere_is_seen_wholly_or_not_at_all(
+    scheme: str, saved: dict[str, bytes], directory: Path
+) -> None:
+    chance = random.Random(11)
+    with wmem.open(f"{scheme}://{directory}", agent_id="agent") as memory:
+        interrupted = 0
+        for _ in range(INTERRUPTS):
+            memory.restore(saved[OLD], key=KEY)
+            with suppress(Interrupted):
+                interrupt_at(chance.randrange(6_000), lambda: memory.restore(saved[NEW], key=KEY))
+            seen = look(memory)
+            assert seen in ({OLD}, {NEW})
+            interrupted += seen == {OLD}
+        assert interrupted > INTERRUPTS / 20
+
+
+def test_a_scope_that_holds_damage_is_named_by_a_snapshot_and_mended_by_a_restore(url: str, rows: "Rows") -> None:
+    with wmem.open(url, agent_id="agent") as memory:
+        for names in (("s",), ()):
+            memory.scope(*names).entries.set("first", 1)
+            memory.scope(*names).entries.set("second", 2)
+        whole = memory.snapshot(key=KEY)
+    for name in ('["agent","s"]', '["agent"]'):
+        rows.forge(rows.records(name)[-1], b"not what was written")
+        with wmem.open(url, agent_id="agent") as memory:
+            with pytest.raises(wmem.CorruptionError, match="damaged"):
+                memory.snapshot()
+            memory.restore(whole, key=KEY)
+            for names in (("s",), ()):
+                assert memory.scope(*names).entries.local.keys() == ["first", "second"]
+                assert memory.scope(*names).entries.get("third") is None
+            assert memory.snapshot(key=KEY).items == whole.items
+
+
+def test_an_intent_that_cannot_be_read_refuses_reads_until_a_snapshot_is_restored(
+    url: str, rows: "Rows", saved: dict[str, bytes]
+) -> None:
+    with wmem.open(url, agent_id="agent") as memory:
+        memory.restore(saved[OLD], key=KEY)
+        for asks in count(1):
+            break_off(memory._core.restore(saved[NEW], KEY), memory._core.ports.sync, asks)
+            if ("agent", "~pending") in memory._core.store.sync_ports["Journal.paths"](("agent",)):
+                break
+    rows.forge(rows.records('["agent","~pending"]')[0], b"not what was written")
+    with wmem.open(url, agent_id="agent") as memory:
+        with pytest.raises(wmem.CorruptionError, match="restored or cleared"):
+            memory.scope("both").entries.get("state")
+        memory.restore(saved[NEW], key=KEY)
+        assert look(memory) == {NEW}
+
+
 # Forks one process for each line it reads, which is killed after so many calls of its ports.
 NURSERY = """
     import os, signal, sys
@@ -200,6 +276,8 @@ NURSERY = """
 def test_a_process_that_is_killed_at_any_step_leaves_the_agent_wholly_old_or_wholly_new(
     shared_url: str, key: bytes | None, saved: dict[str, bytes], spawn: "Spawn", tmp_path: Path
 ) -> None:
+    # A process for each step takes long: the steps are the same on each store, and taken in turns.
+    stride = int(os.environ.get("WMEM_KILLED_STEPS", "5"))
     file = tmp_path / "snapshot"
     file.write_bytes(saved[NEW])
     nursery = spawn(NURSERY, shared_url, (key or b"").hex(), str(file), KEY.hex())
@@ -207,7 +285,7 @@ def test_a_process_that_is_killed_at_any_step_leaves_the_agent_wholly_old_or_who
     assert nursery.stdout is not None
     for act in ("restore", "clear"):
         complete = False
-        for asks in count(1):
+        for asks in count(1 + len(shared_url) % stride, stride):
             with wmem.open(shared_url, agent_id="agent", key=key) as memory:
                 memory.restore(saved[OLD], key=KEY)
             nursery.stdin.write(f"{act} {asks}\n")

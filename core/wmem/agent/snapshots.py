@@ -173,7 +173,7 @@ def restore_snapshot(root: Handle, snapshot: object, keys: "KeyRing | None") -> 
             f"this snapshot is of agent {content.agent_id!r}, and this is the memory of {agent_id!r}"
         )
     now = root.settings.clock()
-    yield from finish_pending(root.engine, agent_id)
+    yield from finish_pending(root.engine, agent_id, drops_damage=True)
     before, erased = yield from _list_erased(root)
     scopes, gone = yield from beside_loop(
         lambda: _erase([_renew_lease(_redact_to_store(each, root.settings), now) for each in content.scopes], erased)

@@ -15,7 +15,6 @@ from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from wmem.codec.frame import corruption_error
 from wmem.codec.link import NO_PLACE, Link
 from wmem.engine.ports import TimedCallback
 from wmem.engine.replica import Replica
@@ -61,11 +60,17 @@ class _Superseded(Exception):  # noqa: N818  # no failure: what was to be done i
     """Another process has done what was pending."""
 
 
-def finish_pending(engine: "Engine[P]", agent_id: str) -> Flow[None]:
-    """Do what is pending for an agent's scopes, if anything is."""
+def finish_pending(engine: "Engine[P]", agent_id: str, *, drops_damage: bool = False) -> Flow[None]:
+    """Do what is pending for an agent's scopes, if anything is.
+
+    Args:
+        drops_damage: Delete what cannot be read: it will never be done, and all is about to be restored.
+    """
     path = pending_path((agent_id,))
     tail = (yield from ask(Journal.read, {path: ORIGIN}))[path]
-    if tail.head != ORIGIN:
+    if tail.head != ORIGIN and drops_damage:
+        yield from _finish_other(engine, path, tail)
+    elif tail.head != ORIGIN:
         yield from roll_forward(engine, path, tail)
 
 
@@ -179,7 +184,9 @@ def _decode(
     changes = [each for record in content.records if isinstance(record, tuple) for each in record]
     intents = [each for each in changes if isinstance(each, RestoreIntended | ClearIntended)]
     if not intents:
-        raise corruption_error(path, "what was being done to all scopes of the agent, and it does not read")
+        what = f"the memory of agent {path[0]!r} was being restored or cleared"
+        msg = f"{what}, and the record of that is damaged: restore a snapshot"
+        raise CorruptionError(msg)
     return intents[0], next((each for each in changes if isinstance(each, RestorePrepared)), None)
 
 

@@ -137,7 +137,9 @@ class Replica(Generic[P]):
             self._replace_state(restored, tail)
         if self.chained:
             self.link = follow_records(self.codec, self.path, records, decoded, link=self.link, base=before)
-        self._log_damage([each for each in decoded if isinstance(each, Damage)])
+        if (begin := _find_replacement(decoded)) is not None:
+            self.damage = []  # of what was before nothing is left
+        self._log_damage([each for each in decoded[begin:] if isinstance(each, Damage)])
         if not self.has_synced and restored is None and records:
             self._emit_resync(tail.head)
         for record, changes in zip(records, decoded, strict=True):
@@ -247,7 +249,6 @@ class Replica(Generic[P]):
     def _fold(self, record_id: int, changes: Sequence[Change], head: Cursor, *, silent: bool) -> None:
         befores = self.state.fold(record_id, changes)
         if changes and type(changes[0]) is ScopeReplaced and befores is not None:
-            self.damage = []  # nothing of what was before is left
             if not silent:
                 self._emit_resync(head)
             return
@@ -463,3 +464,12 @@ class _Restored(NamedTuple):
     state: State
     link: Link
     damage: Sequence[Damage]
+
+
+def _find_replacement(decoded: Sequence[Decoded]) -> int | None:
+    """The last record that replaces all that the scope held before it, by its number; None if there is none."""
+    for number in range(len(decoded) - 1, -1, -1):
+        changes = decoded[number]
+        if changes and type(changes[0]) is ScopeReplaced:
+            return number
+    return None
