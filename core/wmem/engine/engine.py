@@ -231,7 +231,11 @@ class Engine(Generic[P]):
             return standing
         while paths:
             replicas = [self.replica(path) for path in paths]
-            is_watched = is_watched or _is_unsettled(replicas)
+            # What is restored begins with sessions and ends with long-term memory and the agent's own scope. While the
+            # first of these scopes is as it was, nothing has changed of the others: it is the first of a read.
+            is_watched = is_watched or replicas[0].incarnation is None
+            for replica in replicas:
+                is_watched = is_watched or not replica.is_settled
             pending = yield from self._read(replicas, is_watched=is_watched)
             if pending is _NOTHING_PENDING:
                 break
@@ -264,7 +268,7 @@ class Engine(Generic[P]):
             What is pending; None if all must be read again.
         """
         # A cache is read as part of another replica's use, which must not be evicted for it.
-        self._uses += not all(is_cache(each.path) for each in replicas)
+        self._uses += not is_cache(replicas[0].path) or not all(is_cache(each.path) for each in replicas)
         reader = object()
         try:
             for replica in replicas:
@@ -272,37 +276,30 @@ class Engine(Generic[P]):
                 replica.readers.add(reader)  # before its cursor is read: from then on it remembers what it applies
             cursors = {replica.path: replica.cursor for replica in replicas}
             pending = pending_path(replicas[0].path)
-            tails = yield from ask(Journal.read, {**cursors, pending: ORIGIN} if is_watched else cursors)
+            tails = yield from ask(Journal.read, cursors | {pending: ORIGIN} if is_watched else cursors)
             if is_watched and tails[pending].head != ORIGIN:
                 return tails[pending]
-            if (
-                is_strict
-                and not is_watched
-                and any(tails[each.path].incarnation != each.incarnation for each in replicas)
-            ):
-                return None
-            sizes = {
-                each.path: self._size(tail) for each in replicas if (tail := tails[each.path]).records or tail.snapshot
-            }
+            # Loops, not generators: most reads take some ten microseconds in all.
+            sizes: dict[Path, int] = {}
+            for replica in replicas:
+                tail = tails[replica.path]
+                if tail.incarnation != replica.incarnation and is_strict and not is_watched:
+                    return None
+                if tail.records or tail.snapshot:
+                    sizes[replica.path] = self._size(tail)
             contents: dict[Path, DecodedTail] = {}
             if sizes and sum(sizes.values()) > _BESIDE_LOOP_BYTES:
                 contents = yield from ask(TimedCallback.within, partial(_decode_tails, replicas, tails), math.inf)
         finally:
             for replica in replicas:
                 replica.readers.discard(reader)
-        adopted = True
-        for replica in replicas:
-            # Apply every tail: when one replica refuses its own, the others still advance.
-            path = replica.path
-            adopted = replica.apply_tail(cursors[path], tails[path], contents.get(path)) and adopted
+        adopted = _adopt(replicas, cursors, tails, contents, settles=is_watched)
         for size in sizes.values():
             self.track_growth(size)
-        if is_watched:
+        if is_strict:
             for replica in replicas:
-                replica.settle_at(tails[replica.path].head)
-        if not adopted or (is_strict and not all(each.is_settled for each in replicas)):
-            return None
-        return _NOTHING_PENDING
+                adopted = adopted and replica.is_settled
+        return _NOTHING_PENDING if adopted else None
 
     def _size(self, tail: Tail[P]) -> int:
         """Bytes of a tail."""
@@ -355,6 +352,28 @@ class Engine(Generic[P]):
         return done
 
 
+def _adopt(
+    replicas: Iterable[Replica[P]],
+    cursors: Mapping[Path, Cursor],
+    tails: Mapping[Path, Tail[P]],
+    contents: Mapping[Path, DecodedTail],
+    *,
+    settles: bool,
+) -> bool:
+    """Apply every tail: when one replica refuses its own, the others still advance; returns whether none did.
+
+    Args:
+        settles: Nothing was pending.
+    """
+    adopted = True
+    for replica in replicas:
+        path = replica.path
+        adopted = replica.apply_tail(cursors[path], tails[path], contents.get(path)) and adopted
+        if settles:
+            replica.settle_at(tails[path].head)
+    return adopted
+
+
 def _decode_tails(replicas: Iterable[Replica[P]], tails: Mapping[Path, Tail[P]]) -> dict[Path, DecodedTail]:
     """What these tails decode to, but for those that hold nothing."""
     return {
@@ -362,15 +381,6 @@ def _decode_tails(replicas: Iterable[Replica[P]], tails: Mapping[Path, Tail[P]])
         for each in replicas
         if (tail := tails[each.path]).records or tail.snapshot is not None
     }
-
-
-def _is_unsettled(replicas: Sequence[Replica[Any]]) -> bool:
-    """Whether something may be pending of which these replicas show nothing: what is there is in its own order.
-
-    What is restored begins with sessions and ends with long-term memory and the agent's own scope. While the first of
-    these scopes is as it was, nothing of the others has changed: it is the first of a read.
-    """
-    return replicas[0].incarnation is None or not all(each.is_settled for each in replicas)
 
 
 _NOTHING_PENDING: Tail[Any] = Tail(joined=True, base=ORIGIN, snapshot=None, records=(), head=ORIGIN, incarnation=None)
