@@ -134,6 +134,27 @@ class SummariesSuite(SummarizerSuite):
         assert call(session.summarize, keep=4) == made._replace(changed=False, by_model=False)
         assert len(summarizer.calls) == 1
 
+    def test_b35_all_older_messages_of_a_long_session_are_read(
+        self, open_memory: MemoryOpener, summarizer: Summarizer, call: Call
+    ) -> None:
+        summarizer.max_input_tokens = 256
+        session = open_memory(summarizer=summarizer).scope("long")
+        ids = self.add_talk(session, call, 0, 60)
+        assert call(session.summarize, keep=20).covered == tuple(ids[:-20])
+        read = " ".join(text for texts, _ in summarizer.calls for text in texts)
+        assert [read.count(f"Box {number} holds") for number in range(60)] == [1] * 50 + [0] * 10
+        assert call(session.messages.count) == 120
+
+    def test_two_who_sum_up_at_once_leave_one_summary_of_all(
+        self, open_memory: MemoryOpener, summarizer: Summarizer, call: Call
+    ) -> None:
+        session = open_memory(summarizer=summarizer).scope("session")
+        other = open_memory.in_other_process(summarizer=summarizer).scope("session")
+        ids = self.add_talk(session, call, 0, 5)
+        call.run_concurrently([session.summarize, other.summarize])
+        [item] = call(session.items.all)
+        assert item.sources[0]["messages"] == ids
+
     @pytest.mark.parametrize("fault", FAULTS)
     def test_b32_a_summarizer_that_fails_changes_nothing_and_is_asked_again(
         self, session: wmem.Scope, summarizer: Summarizer, call: Call, fault: str
