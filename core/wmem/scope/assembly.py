@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from operator import attrgetter, methodcaller
-from typing import Any, NamedTuple, Self, TypeAlias
+from typing import Any, TypeAlias
 
 from wmem.engine.replica import Replica
 from wmem.flow import Flow
@@ -181,7 +181,7 @@ class TurnAssembly(Assembly):
         """
         counts = Counter[str]()
         unranked = {row.id: row for row in self._recent}
-        said = {row.id: _Said.of(row) for row in self._recent}
+        said = {row.id: _Said(row) for row in self._recent}
         for hit in self._merge(hits):
             is_own = hit.path == self._path
             if is_own and hit.row.id in said:
@@ -252,28 +252,38 @@ def _list_items(replica: Replica[Any]) -> list[str]:
         return [*replica.state.items, *replica.state.entries.values()]
 
 
-class _Said(NamedTuple):
-    """What an item says: its gist, and what is equal for texts that say the same."""
+class _Said:
+    """What an item says.
 
-    gist: str
-    key: str
+    Attributes:
+        gist: See `wmem.rules.nearness.gist`.
+    """
 
-    @classmethod
-    def of(cls, row: Row) -> Self:
-        text = load_json(row.content)
-        return cls(gist(text), Saying.of(text).key)
+    __slots__ = ("_key", "_text", "gist")
+
+    def __init__(self, row: Row) -> None:
+        self._text: str = load_json(row.content)
+        self._key = ""
+        self.gist = gist(self._text)
+
+    @property
+    def key(self) -> str:
+        """Equal for texts that say the same; made when it is asked for."""
+        if not self._key:
+            self._key = Saying.of(self._text).key
+        return self._key
 
 
 def _find_repeated(row: Row, others: Mapping[str, _Said]) -> str | None:
     """The id of the item that says all that an item says; None for none, and for messages and entries."""
     if row.role is not None or row.key is not None:
         return None
-    text = load_json(row.content)
-    if may_stand_in(text, [each.gist for each in others.values()]):
-        own = _Said.of(row)
-        repeats = (id for id, other in others.items() if own.key == other.key or adds_nothing(own.gist, other.gist))
-        return next(repeats, None)
-    return None
+    if not may_stand_in(load_json(row.content), [each.gist for each in others.values()]):
+        return None
+    own = _Said(row)
+    adding_nothing = (id for id, other in others.items() if adds_nothing(own.gist, other.gist))
+    same = (id for id, other in others.items() if own.key == other.key)
+    return next(adding_nothing, None) or next(same, None)
 
 
 def _to_replica(path: Path, rows: Sequence[Row], like: Replica[Any]) -> Replica[Any]:
