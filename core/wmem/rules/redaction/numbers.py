@@ -74,6 +74,8 @@ _PAIR_HERE = re.compile(
     r"[+\-]?(?:90(?:\.0{4,})?|[1-8]?\d\.\d{4,15})°?[ ]?[NSns]?[ ]?[,;][ ]?[+\-]?(?:180(?:\.0{4,})?|(?:1[0-7]\d|\d{1,2})\.\d{4,15})(?![\d.]*\d|[ ]?,[ ]?[+\-]?\d)"
 )
 """Degrees with four decimals each: about ten metres."""
+_AT_SEA_HERE = re.compile(r"[+\-]?0\.\d{4,15}[ ]?[,;][ ]?[+\-]?0\.\d{4,15}")
+"""Two numbers below 1: water off Africa as degrees, but weights, scores or a vector nearly always."""
 _MAX_DEGREES = 3
 _NUMBER_BEFORE_HERE = re.compile(r"[\d.]$|\d,[ ]?$")
 _FOUR_DECIMALS = re.compile(r"\.[0-9]{4}")
@@ -121,7 +123,8 @@ def _pairs_of_degrees(text: str) -> Iterator[Span]:
         if start < end or _NUMBER_BEFORE_HERE.search(text, max(0, start - 4), start):
             continue
         if match := _PAIR_HERE.match(text, start):
-            yield Span(*match.span(), "location")
+            if not _AT_SEA_HERE.fullmatch(match[0]):
+                yield Span(*match.span(), "location")
             end = match.end()
 
 
