@@ -4,7 +4,7 @@ import json
 import logging
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -51,6 +51,36 @@ def test_an_unknown_kind_is_refused_with_those_that_there_are() -> None:
         wmem.Redaction(kinds=frozenset({"mail"}))
     with pytest.raises(wmem.InvalidInputError, match="takes several"):
         wmem.Redaction(kinds="email")  # type: ignore[arg-type]  # the mistake
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"kinds": None},
+        {"kinds": [3]},
+        {"recognizers": str},
+        {"recognizers": [3]},
+        {"recognizers": "ab"},
+        {"vault": {}},
+        {"on_every_put": "yes"},
+    ],
+)
+def test_what_is_no_option_is_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(wmem.InvalidInputError):
+        wmem.Redaction(**options)
+    with pytest.raises(wmem.InvalidInputError):
+        wmem.Redaction.strict(**({"kinds": None} if "on_every_put" in options else options))
+
+
+def test_what_is_no_text_and_no_json_is_refused() -> None:
+    redaction: Any = wmem.Redaction(vault=wmem.MemoryVault())
+    for text in (None, b"x", 3, ["x"]):
+        for verb in (redaction.redact, redaction.find, redaction.restore):
+            with pytest.raises(wmem.InvalidInputError):
+                verb(text)
+    for value in ({1, 2}, b"x", {"a": object()}):
+        with pytest.raises(wmem.InvalidInputError):
+            redaction.redact_json(value)
 
 
 def test_strict_runs_on_every_put() -> None:

@@ -6,6 +6,9 @@ from typing import Protocol
 
 from pydantic import JsonValue
 
+from wmem.describe import describe
+from wmem.errors import InvalidInputError
+
 _PIECE = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[{}\[\],:]|-?\d[\d.eE+\-]*+|[tfn][a-z]++|-?[NI][a-zA-Z]++', re.DOTALL)
 _OPENING = ("{", "[")
 _NAMING_FIELDS = frozenset({"name", "key", "field", "label", "variable", "header", "param", "parameter"})
@@ -36,7 +39,10 @@ def redact_value(value: JsonValue, hide: Hide) -> JsonValue:
     """A JSON value without what is to be hidden; itself if there is nothing."""
     if isinstance(value, str):
         return redact_text(value, hide)
-    document = json.dumps(value)
+    try:
+        document = json.dumps(value)
+    except (TypeError, ValueError):
+        raise InvalidInputError(f"a JSON value is asked for, got {describe(value)}") from None
     result = _Rewriter(hide, "").rewrite(document)
     if result == document:
         return value

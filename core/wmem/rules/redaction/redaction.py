@@ -13,8 +13,10 @@ from typing import Literal, Self, TypeAlias
 
 from pydantic import JsonValue
 
+from wmem.describe import describe
 from wmem.errors import InvalidInputError
 from wmem.log import find_logger, log_callback_failure
+from wmem.model.checks import check_flag
 from wmem.model.vault import Vault
 from wmem.rules.redaction.finders import find_spans, kind_of_field
 from wmem.rules.redaction.json_values import is_id, quote_of_number, redact_text, redact_value
@@ -63,7 +65,7 @@ class Redaction:
         on_every_put: Whether everything that is stored goes through it, in every scope; see `strict`.
 
     Raises:
-        InvalidInputError: There is no such kind.
+        InvalidInputError: There is no such kind, or a value is none of its option.
     """
 
     kinds: frozenset[str] = ALL
@@ -74,10 +76,18 @@ class Redaction:
     def __post_init__(self) -> None:
         if isinstance(self.kinds, str):
             raise InvalidInputError(f"kinds takes several: kinds=[{self.kinds!r}]")
-        object.__setattr__(self, "kinds", frozenset(self.kinds))
-        object.__setattr__(self, "recognizers", tuple(self.recognizers))
-        if unknown := sorted(self.kinds - REDACTION_KINDS.keys()):
+        listed = _list_option(self.kinds, "kinds")
+        if unknown := sorted(
+            {str(each) for each in listed if not isinstance(each, str) or each not in REDACTION_KINDS}
+        ):
             raise InvalidInputError(f"no such kinds: {unknown!r}; there are {sorted(REDACTION_KINDS)}")
+        object.__setattr__(self, "kinds", frozenset(listed))
+        object.__setattr__(self, "recognizers", tuple(_list_option(self.recognizers, "recognizers")))
+        if wrong := [each for each in self.recognizers if not callable(each)]:
+            raise InvalidInputError(f"a recognizer is a function from a text to spans, not {describe(wrong[0])}")
+        if self.vault is not None and not all(hasattr(self.vault, name) for name in ("key", "store", "reveal")):
+            raise InvalidInputError(f"vault must be a wmem.Vault, as wmem.MemoryVault(), not {describe(self.vault)}")
+        check_flag(self.on_every_put, "on_every_put")
 
     @classmethod
     def strict(
@@ -87,7 +97,7 @@ class Redaction:
         vault: Vault | None = None,
     ) -> Self:
         """One that everything stored goes through, in every scope, not only what is kept long or leaves."""
-        return cls(frozenset(kinds), tuple(recognizers), vault, on_every_put=True)
+        return cls(kinds, recognizers, vault, on_every_put=True)  # type: ignore[arg-type]  # made to sets and tuples
 
     @classmethod
     def off(cls) -> Self:
@@ -101,6 +111,7 @@ class Redaction:
 
     def find(self, text: str) -> Sequence[Span]:
         """What the kinds find in a text, in order, without the recognizers; a JSON document is read as text."""
+        _check_text(text)
         return self._find(text) if self.kinds else []
 
     def redact(self, text: str) -> Redacted:
@@ -108,6 +119,7 @@ class Redaction:
 
         A number of a JSON document that is hidden becomes a text. Marks are left as they are: again changes nothing.
         """
+        _check_text(text)
         counts: dict[str, int] = {}
         result = redact_text(text, partial(self._hide, counts)) if self.active else text
         status: RedactionStatus = "none" if not find_marks(result) else "full" if is_full(result) else "partial"
@@ -132,6 +144,7 @@ class Redaction:
         """
         if (vault := self.vault) is None:
             raise InvalidInputError("nothing can be restored without a vault: Redaction(vault=…)")
+        _check_text(text)
         return mark_pattern().sub(lambda mark: value if (value := vault.reveal(mark[0])) is not None else mark[0], text)
 
     def _find(self, text: str) -> list[Span]:
@@ -176,6 +189,17 @@ class Redaction:
         mark = f"[REDACTED_{name}_{digest}]"
         self.vault.store(mark, value)
         return mark
+
+
+def _check_text(text: object) -> None:
+    if not isinstance(text, str):
+        raise InvalidInputError(f"a text is asked for, got {describe(text)}")
+
+
+def _list_option(values: object, name: str) -> Sequence[object]:
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise InvalidInputError(f"{name} takes several: {name}=[…], not {describe(values)}")
+    return tuple(values)
 
 
 def _check_spans(spans: Iterable[Span], text: str) -> Sequence[Span]:
