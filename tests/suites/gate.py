@@ -137,7 +137,7 @@ class GateSuite(FacetSuite):
     def test_the_first_route_that_applies_decides(self, open_memory: MemoryOpener, call: Call) -> None:
         gate = Gate(
             routes=[
-                Route("outcomes", ["semantic", "episodic"], types=["SKILL"], tags=["Outcome"]),
+                Route("outcomes", ["Semantic", " EPISODIC"], types=["SKILL"], tags=["Outcome"]),
                 Route("loud", ["working"], min_importance=0.9),
                 Route("the system's", ["episodic"], sources=["System"], kinds=["Preference"]),
             ]
@@ -223,6 +223,9 @@ class GateSuite(FacetSuite):
             lambda: Gate(min_novelty=-0.1),
             lambda: Gate(min_novelty="high"),  # type: ignore[arg-type]  # it is refused
             lambda: Gate(routes=["x"]),  # type: ignore[list-item]  # it is refused
+            lambda: Gate(routes=Route("a", ["working"])),  # type: ignore[arg-type]  # it is refused
+            lambda: Gate(routes=None),  # type: ignore[arg-type]  # it is refused
+            lambda: Gate(routes=iter([Route("a", ["working"])])),  # type: ignore[arg-type]  # it is refused
             lambda: Gate(routes=[Route("a", ["working"]), Route("a", ["semantic"])]),
             lambda: Route("a", []),
             lambda: Route("a", "working"),

@@ -89,8 +89,8 @@ class Gate:
     def __post_init__(self) -> None:
         check_fraction(self.min_importance, "min_importance")
         check_fraction(self.min_novelty, "min_novelty")
-        listed = () if isinstance(self.routes, str) or not isinstance(self.routes, Sequence) else tuple(self.routes)
-        if len(listed) != len(self.routes) or not all(isinstance(each, Route) for each in listed):
+        listed = tuple(self.routes) if isinstance(self.routes, Sequence) and not isinstance(self.routes, str) else None
+        if listed is None or not all(isinstance(each, Route) for each in listed):
             raise InvalidInputError(f"routes must be a list of wmem.Route, got {describe(self.routes)}")
         names = [each.name for each in listed]
         if len(set(names)) < len(names):

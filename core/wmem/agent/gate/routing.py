@@ -55,7 +55,9 @@ def _apply_own(types: "BoundTypes", draft: "ItemDraft", known: Mapping[str, "Typ
     )
     if route is None:
         return None
-    if unknown := [name for name in route.stores if name not in known]:
+    folded = {name.casefold(): name for name in known}
+    stores = {name: name if name in known else folded.get(name.strip().casefold()) for name in route.stores}
+    if unknown := [name for name, store in stores.items() if store is None]:
         msg = f"the route {route.name!r} names the memory type {unknown[0]!r}; known: {', '.join(known)}"
         raise InvalidInputError(msg)
-    return dict.fromkeys(route.stores, route.name)
+    return dict.fromkeys((store for store in stores.values() if store), route.name)
