@@ -499,6 +499,20 @@ class EvictLongTermSuite(FacetSuite):
         call(memory.maintain, [EVICT])
         assert dull[0] in {item.id for item in call(memory.semantic.items.all)}
 
+    @pytest.mark.parametrize("bounds", [{"max_items": 20}, {"max_tokens": 240}])
+    def test_a_small_bound_bounds_by_itself(
+        self, open_memory: MemoryOpener, call: Call, clock: Clock, bounds: dict[str, int]
+    ) -> None:
+        memory = open_memory(memory_types=[wmem.SemanticSettings(**bounds)])
+        old = self.fill(memory, call, clock, 10, importance=0.9)
+        new = self.fill(memory, call, clock, 50, importance=0.1)
+        assert call(memory.maintain, [EVICT]).jobs[EVICT].detail.get("target_missed") is None
+        left = [item.id for item in call(memory.semantic.items.all)]
+        assert len(left) <= 20
+        # The newest stay, and room is left for what is useful.
+        assert set(new[-5:]) <= set(left)
+        assert len(set(old) & set(left)) > 5
+
     def test_b36_an_unreachable_target_is_reported_and_nothing_is_wiped(
         self, open_memory: MemoryOpener, call: Call, clock: Clock
     ) -> None:

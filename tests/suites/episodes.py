@@ -322,6 +322,17 @@ class EpisodesSuite(FacetSuite):
         assert summaries(call, memory.episodic)
         assert len(call(memory.episodic.items.forgotten)) == 120
 
+    @pytest.mark.parametrize("bounds", [{"max_items": 20}, {"max_log_tokens": 120}])
+    def test_a_small_bound_bounds_by_itself(
+        self, open_memory: MemoryOpener, call: Call, clock: Clock, bounds: dict[str, int]
+    ) -> None:
+        memory = open_memory(memory_types=[EpisodicSettings(**bounds)])
+        items = [add_event(call, clock, memory, at) for at in range(60)]
+        assert "target_missed" not in call(memory.maintain, ["thin-episodic"]).jobs["thin-episodic"].detail
+        left = [item.id for item in call(memory.episodic.items.all)]
+        assert len(left) <= 40
+        assert [item.id for item in items[-5:]] == left[-5:]
+
     def test_what_a_summary_tells_goes_first_and_is_then_found_by_it(
         self, open_memory: MemoryOpener, call: Call, clock: Clock
     ) -> None:

@@ -5,7 +5,8 @@ used. What does not hold any more counts for half.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 from wmem.model.row import Row
@@ -15,6 +16,8 @@ from wmem.rules.validity import holds
 
 HALF_LIFE_S = 90 * 86_400.0
 """Seconds without use in which the utility of an item halves."""
+KEEP_ITEMS = 256
+"""So many of the newest items stay in any case, if the bounds have room for twice as many."""
 _LEAST_IMPORTANCE = 0.01  # what is of no importance may yet be of use
 _OUTDATED = 0.5
 
@@ -51,6 +54,22 @@ def excess_of(size: Size, max_items: int | None, max_tokens: int | None, share: 
     limits = (max_items, max_tokens)
     over = [0 if limit is None else max(0, at - int(limit * share)) for at, limit in zip(size, limits, strict=True)]
     return Size(*over)
+
+
+def count_newest(rows: Sequence[Row], keep_items: int | None, max_items: int | None, max_tokens: int | None) -> int:
+    """How many of the newest items of a memory stay in any case.
+
+    Args:
+        rows: Its items, oldest first.
+        keep_items: So many; None: `KEEP_ITEMS`, or those that half of the bounds has room for.
+    """
+    if keep_items is not None:
+        return keep_items
+    most = KEEP_ITEMS if max_items is None else min(KEEP_ITEMS, max_items // 2)
+    if max_tokens is None:
+        return most
+    sums = accumulate(row.tokens or 0 for row in reversed(rows[max(0, len(rows) - most) :]))
+    return sum(total <= max_tokens // 2 for total in sums)
 
 
 def choose_to_evict(rows: Iterable[Row], excess: Size, now: float) -> list[Valued]:

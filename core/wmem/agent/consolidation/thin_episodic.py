@@ -25,7 +25,7 @@ from wmem.rules.eviction import Size
 from wmem.rules.importance import importance
 from wmem.rules.reservoir import LogItem, choose_to_thin
 from wmem.rules.routing import EPISODIC, SEMANTIC
-from wmem.rules.utility import excess_of
+from wmem.rules.utility import count_newest, excess_of
 from wmem.scope.handle import Handle
 from wmem.scope.items.removal import remove_softly, was_restored
 from wmem.scope.items.totals import ItemTotals
@@ -97,7 +97,8 @@ def _choose_rows(
     sums = {row.id: row for row in rows if is_episode_summary(row)}
     covered = list_covered(sums.values(), episodic.path[1:])
     log = [row for row in rows if row.id not in sums]
-    older = log[: max(0, len(log) - settings.keep_items)]
+    newest = count_newest(log, settings.keep_items, settings.max_items, settings.max_log_tokens)
+    older = log[: max(0, len(log) - newest)]
     free = {row.id: row for row in (*older, *sums.values()) if not (_stays(row, pointed) or exempts(row))}
     items = [_to_log_item(row, is_summarized=id in covered) for id, row in free.items() if id not in sums]
     gone = choose_to_thin(items, excess, settings.half_life_s)

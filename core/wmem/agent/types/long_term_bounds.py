@@ -20,7 +20,7 @@ from wmem.model.row import Row
 from wmem.rules.eviction import Size
 from wmem.rules.importance import importance
 from wmem.rules.routing import EPISODIC
-from wmem.rules.utility import Valued, choose_to_evict, excess_of
+from wmem.rules.utility import Valued, choose_to_evict, count_newest, excess_of
 from wmem.scope.handle import Handle
 from wmem.scope.items.removal import find_unchanged, remove_softly, was_restored
 from wmem.scope.items.totals import ItemTotals
@@ -110,7 +110,8 @@ def _list_free(
     with semantic.lock:
         rows = semantic.state.visible(semantic.state.items, now)
     pointed = list_pointed((*rows, *others))
-    older = rows[: max(0, len(rows) - settings.keep_items)]
+    newest = count_newest(rows, settings.keep_items, settings.max_items, settings.max_tokens)
+    older = rows[: max(0, len(rows) - newest)]
     exempts = handle.settings.retentions.is_exempt_from_eviction
     return [
         row for row in older if not (row.pinned or row.id in pointed or was_restored(row, EVICT_JOB) or exempts(row))

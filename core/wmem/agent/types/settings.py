@@ -71,7 +71,8 @@ class SemanticSettings:
         max_items: Items of semantic memory above which the least useful are taken away; None: any number. They can be
             brought back until they are purged.
         max_tokens: The same in tokens of all items.
-        keep_items: So many of the newest items stay in any case.
+        keep_items: So many of the newest items stay in any case; None: 256, or those that half of the bounds has room
+            for.
         undo_s: Seconds for which `items.undelete` brings back what a job of maintenance took away; then it is purged.
             None: for ever. It counts for episodic memory, too.
     """
@@ -82,12 +83,13 @@ class SemanticSettings:
     min_novelty: float = 0.0
     max_items: int | None = 20_000
     max_tokens: int | None = 2_000_000
-    keep_items: int = 256
+    keep_items: int | None = None
     undo_s: float | None = 30 * 86_400.0
 
     def __post_init__(self) -> None:
         _check(self)
-        check_count(self.keep_items, "keep_items")
+        if self.keep_items is not None:
+            check_count(self.keep_items, "keep_items")
         if self.undo_s is not None:
             check_seconds(self.undo_s, "undo_s")
         for name in ("max_items", "max_tokens"):
@@ -107,7 +109,8 @@ class EpisodicSettings:
         max_items: Items of episodic memory above which maintenance takes away a sample of them, at most; None: any
             number. They can be brought back until they are purged.
         max_log_tokens: The same in tokens of all items.
-        keep_items: So many of the newest items stay in any case.
+        keep_items: So many of the newest items stay in any case; None: 256, or those that half of the bounds has room
+            for.
         half_life_s: Seconds in which the chance of an item to stay halves; it grows with its importance.
     """
 
@@ -121,13 +124,14 @@ class EpisodicSettings:
     summary_tokens: int = 256
     max_items: int | None = 20_000
     max_log_tokens: int | None = 2_000_000
-    keep_items: int = 256
+    keep_items: int | None = None
     half_life_s: float = 90 * 86_400.0
 
     def __post_init__(self) -> None:
         _check(self)
         check_count(self.summary_tokens, "summary_tokens", LEAST_SUMMARY_TOKENS)
-        check_count(self.keep_items, "keep_items")
+        if self.keep_items is not None:
+            check_count(self.keep_items, "keep_items")
         check_seconds(self.half_life_s, "half_life_s")
         if self.gap_s is not None:
             check_seconds(self.gap_s, "gap_s")
