@@ -1,7 +1,7 @@
 """Write the golden stores of this format: run it once for a new format, never again for an old one.
 
-    python tests/golden/make.py tests/golden/store-v5
-    python tests/golden/make.py tests/golden/store-v5-aes
+    python tests/golden/make.py tests/golden/store-v6
+    python tests/golden/make.py tests/golden/store-v6-aes
 
 A directory whose name ends in ``-aes`` is encrypted under `KEY`. `cache.db` is the store;
 `expected.json` says what every later version must read from it.
@@ -149,7 +149,20 @@ def told(memory: wmem.AgentMemory) -> dict[str, Any]:
         }
     if "traced" in found["children"]["root"]:  # since format 5
         found["traced"] = _told_traces(memory)
+    if "restored" in found["children"]["root"]:  # since format 6
+        found["long term"] = _told_long_term(memory)
     return found
+
+
+def _told_long_term(memory: wmem.AgentMemory) -> dict[str, Any]:
+    """What is known, what went into something else and why, and how long it held."""
+    scope = memory.semantic
+    return {
+        "items": [_dumped(item) for item in scope.items.all()],
+        "forgotten": [_dumped(item) for item in scope.items.forgotten()],
+        "decisions": [[each.kind, each.rule, each.at, bool(each.into)] for each in scope.queue.decisions()],
+        "restored": [_dumped(item) for item in memory.scope("restored").items.all()],
+    }
 
 
 def _told_traces(memory: wmem.AgentMemory) -> dict[str, Any]:
@@ -186,7 +199,9 @@ def _dumped(item: wmem.MemoryItem) -> dict[str, Any]:
 def opened(directory: Path, clock: Callable[[], float]) -> wmem.AgentMemory:
     """The store in a directory, with its key if it has one."""
     key = KEY if directory.name.endswith("-aes") else None
-    return wmem.open(f"disk://{directory}", agent_id="agent 🦊", clock=clock, counter=count, key=key)
+    return wmem.open(
+        f"disk://{directory}", agent_id="agent 🦊", clock=clock, counter=count, key=key, redaction=wmem.Redaction.off()
+    )
 
 
 def make(directory: Path) -> None:
@@ -235,6 +250,7 @@ def make(directory: Path) -> None:
         session.items.promote(session.items.add("told to the long term", type="fact", priority="critical").id)
         _fill_taken_back(memory.scope("taken back"), clock)
         _fill_traced(memory, memory.scope("traced"), clock)
+        _fill_restored(memory, clock)
         _fill_long(memory.scope("long"), clock)
     with opened(directory, lambda: START + 200) as memory:
         expected = told(memory)
@@ -282,6 +298,20 @@ def _fill_traced(memory: wmem.AgentMemory, scope: wmem.Scope, clock: Clock) -> N
         turn.track_tool_invocation("look", {"ship": 1}, "in port")
     scope.messages.move_to_end("s0user")
     scope.erase("s1user")
+
+
+def _fill_restored(memory: wmem.AgentMemory, clock: Clock) -> None:
+    """Knowledge that is said twice, and that changed; all of it, and all before it, is what a snapshot brought back."""
+    said = ("Ada lives in Berlin.", "Ada works at the port.", "Ada works at the port!", "Ada lives in Lisbon.")
+    for text in said:
+        clock.tick()
+        memory.memorize(wmem.ItemDraft(text, fields={"type": "fact", "importance": 0.5}))
+    memory.maintain(["merge-duplicates", "mark-superseded"])
+    memory.scope("restored").items.add("there when it was saved", ttl_s=None)
+    snapshot = memory.snapshot()
+    memory.scope("restored").items.add("there afterwards")
+    clock.tick()
+    memory.restore(snapshot)
 
 
 def _fill_long(scope: wmem.Scope, clock: Clock) -> None:
