@@ -263,6 +263,20 @@ class SummariesSuite(SummarizerSuite):
 
     # -- summaries of items
 
+    def test_what_a_summarizer_says_is_redacted_before_it_is_stored(
+        self, open_memory: MemoryOpener, call: Call, summarizer: Summarizer
+    ) -> None:
+        summarizer.fault = lambda _answer, _limit: "Ada wants the report sent to ada@example.org by noon."
+        session = open_memory(summarizer=summarizer).scope("session")
+        for at in range(20):
+            call(
+                session.messages.append,
+                {"role": "user", "content": f"Note {at}: send the report to me by noon, please."},
+            )
+        item = call(session.summarize).item
+        assert item.content == "Ada wants the report sent to [REDACTED_EMAIL] by noon."
+        assert "ada@" not in str(call(session.export))
+
     def test_summaries_of_a_queue_and_of_memory_types_are_the_summarizers(
         self, memory: wmem.AgentMemory, summarizer: Summarizer, call: Call
     ) -> None:

@@ -40,7 +40,7 @@ class SummaryText(NamedTuple):
 def summarize_texts(
     handle: Handle, texts: Sequence[str], max_tokens: int, *, ignore_pause: bool = False
 ) -> Flow[SummaryText]:
-    """Summarize texts, redacted, the oldest first.
+    """Summarize texts, redacted, the oldest first; what a summarizer says of them is redacted, too.
 
     Without a summarizer, or if it fails, the summary is extractive. It never raises for what a summarizer does.
 
@@ -96,6 +96,7 @@ class _Asking:
         self._count = handle.settings.counter()
         self._summarizer = summarizer
         self._ignore_pause = ignore_pause
+        self._redaction = handle.settings.redaction
 
     def summarize(self, texts: Sequence[str], limit: int) -> Flow[str]:
         """The summary of texts; raises `GuardedCallError` if there is none."""
@@ -122,7 +123,8 @@ class _Asking:
         except GuardedCallError:
             guard.record_failure(self._clock())
             raise
-        text, fault = check_answer(answer, limit, self._count)
+        said = redact_text(self._redaction, answer) if isinstance(answer, str) else answer
+        text, fault = check_answer(said, limit, self._count)
         if fault:
             guard.record_failure(self._clock())
             raise GuardedCallError(fault)
