@@ -156,7 +156,7 @@ def test_b32_a_model_that_fails_refuses_or_says_nothing_changes_nothing_and_is_t
 ) -> None:
     made = summarize(BAD[name](), is_async=is_async)
     assert made.item is None
-    assert made.warning.startswith("summarized by extracts alone: the summarizer '")
+    assert made.warning.startswith("nothing was stored: the summarizer '")
     assert "flight" not in made.warning.lower(), "it quotes nothing"
 
 

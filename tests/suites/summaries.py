@@ -261,6 +261,29 @@ class SummariesSuite(SummarizerSuite):
         assert "ada@example.org" not in str(summarizer.calls)
         assert "[REDACTED_EMAIL]" in summarizer.calls[-1][0][-1]
 
+    @pytest.mark.parametrize("with_model", [False, True])
+    def test_while_a_recognizer_fails_nothing_is_summed_up_and_it_is_told(
+        self, open_memory: MemoryOpener, summarizer: Summarizer, call: Call, with_model: bool
+    ) -> None:
+        failing = ["Bergen"]
+
+        def recognize(text: str) -> list[wmem.Span]:
+            if any(word in text for word in failing):
+                raise ValueError(text)
+            return []
+
+        redaction = wmem.Redaction(recognizers=(recognize,))
+        memory = open_memory(redaction=redaction, summarizer=summarizer if with_model else None)
+        session = memory.scope("talk")
+        call(session.messages.append, [{"role": "user", "content": text} for text in TALK])
+        made = call(session.summarize, max_tokens=60)
+        assert (made.item, made.changed, summarizer.calls) == (None, False, [])
+        assert "recognizer" in made.warning
+        failing.clear()
+        made = call(session.summarize, max_tokens=60)
+        assert (made.changed, made.warning, len(made.covered)) == (True, "", 3)
+        assert "WITHHELD" not in made.item.content
+
     # -- summaries of items
 
     def test_what_a_summarizer_says_is_redacted_before_it_is_stored(

@@ -22,8 +22,8 @@ from wmem.pack.wording import message_text
 from wmem.rules.redaction import Redaction
 from wmem.scope.handle import Handle
 from wmem.scope.items.removal import remove_softly
-from wmem.scope.redaction import redact_message
-from wmem.scope.summaries.flows import summarize_texts
+from wmem.scope.redaction import WITHHELD, HeldBackError, redact_message
+from wmem.scope.summaries.flows import HELD_BACK, summarize_texts
 from wmem.state import State
 
 MAX_COVERED = 512
@@ -127,7 +127,10 @@ def draft_summary(handle: Handle, each: Round, most: int) -> Flow[SummaryDraft]:
         most: Tokens it takes at most.
     """
     redaction = handle.settings.redaction
-    texts = [text for row in each.rows if (text := text_of_row(row, redaction)).strip()]
+    try:
+        texts = [text for row in each.rows if (text := text_of_row(row, redaction)).strip()]
+    except HeldBackError:
+        return SummaryDraft(warning=HELD_BACK)
     covered = sum(row.tokens or 0 for row in each.rows)
     if each.former is not None and not each.old.is_whole:
         texts.insert(0, load_json(each.former.content))
@@ -150,7 +153,9 @@ def text_of_row(row: Row, redaction: Redaction | None) -> str:
         return ""
     message = to_message(row)
     if redaction is not None:  # before the speaker stands in front of it, which may hide what it is
-        message, _ = redact_message(redaction, message)
+        message, counts = redact_message(redaction, message)
+        if WITHHELD in counts:
+            raise HeldBackError(HELD_BACK)
     text = message_text(message)
     return f"{message.name or message.role}: {text}" if text.strip() else ""
 

@@ -11,13 +11,17 @@ from wmem.log import find_logger
 from wmem.model.checks import check_count
 from wmem.model.results import Summary
 from wmem.model.sendable import to_sendable
+from wmem.rules.redaction import Redaction
 from wmem.rules.summary_answer import check_answer
 from wmem.scope.handle import Handle
-from wmem.scope.redaction import redact_text
+from wmem.scope.redaction import WITHHELD
 from wmem.scope.summaries.port import GuardedSummarizer
 from wmem.tokens.counter import Counter
 
 _PART_DIVISOR = 4  # of a call's input, that the summary of a part takes at most
+
+HELD_BACK = "a recognizer of the redaction failed"
+"""Why texts are not summarized for now: see `SummaryText.warning`."""
 
 _log = find_logger("wmem.scope")
 
@@ -28,7 +32,7 @@ class SummaryText(NamedTuple):
     Attributes:
         text: At most the requested number of tokens, and at most as many as the texts.
         by_model: Whether the memory's summarizer made it; else it is extractive.
-        warning: Why the summarizer made none; "" if it did, or there is none.
+        warning: Why the summarizer made none, or that a recognizer failed on the texts; "" if neither.
     """
 
     text: str
@@ -70,22 +74,33 @@ def _summarize(
 ) -> Flow[tuple[SummaryText, tuple[int, ...]]]:
     """A summary, and the places of the texts that it is made of."""
     counter, redaction = handle.settings.counter(), handle.settings.redaction
-    clean = [WeightedText(to_sendable(redact_text(redaction, text)), weight) for text, weight in texts]
+    held_back: list[str] = []
+    clean = [WeightedText(to_sendable(_redact(redaction, text, held_back)), weight) for text, weight in texts]
     spoken = [place for place, each in enumerate(clean) if each.text.strip()]
     limit = min(limit, sum(counter(clean[place].text) for place in spoken))
-    summarizer, warning = handle.settings.summarizer, ""
-    if summarizer is not None and spoken:
+    summarizer, warning = handle.settings.summarizer, HELD_BACK if held_back else ""
+    if summarizer is not None and spoken and not held_back:
         asking = _Asking(handle, summarizer, ignore_pause=ignore_pause)
         try:
             text = yield from asking.summarize([clean[place].text for place in spoken], limit)
         except GuardedCallError as exc:
-            warning = f"summarized by extracts alone: {summarizer.guard} {exc}"
+            warning = f"{summarizer.guard} {exc}"
             if handle.engine.warn_once(("summarizer", handle.path[0], str(exc))):
-                _log.warning("agent %s: %s", handle.path[0], warning)
+                _log.warning("agent %s: summarized by extracts alone: %s", handle.path[0], warning)
         else:
             return SummaryText(text, counter(text), by_model=True), tuple(spoken)
     made = extract(clean, limit, counter, handle.engine.analyzer)
     return SummaryText(made.text, made.tokens, by_model=False, warning=warning), made.source_indices
+
+
+def _redact(redaction: Redaction | None, text: str, held_back: list[str]) -> str:
+    """A text, redacted; one that a recognizer failed on is listed."""
+    if redaction is None:
+        return text
+    made = redaction.redact(text)
+    if WITHHELD in made.counts:
+        held_back.append(made.text)
+    return made.text
 
 
 class _Asking:
@@ -94,9 +109,9 @@ class _Asking:
     def __init__(self, handle: Handle, summarizer: GuardedSummarizer, *, ignore_pause: bool) -> None:
         self._clock = handle.settings.clock
         self._count = handle.settings.counter()
+        self._redaction = handle.settings.redaction
         self._summarizer = summarizer
         self._ignore_pause = ignore_pause
-        self._redaction = handle.settings.redaction
 
     def summarize(self, texts: Sequence[str], limit: int) -> Flow[str]:
         """The summary of texts; raises `GuardedCallError` if there is none."""
@@ -123,8 +138,12 @@ class _Asking:
         except GuardedCallError:
             guard.record_failure(self._clock())
             raise
-        said = redact_text(self._redaction, answer) if isinstance(answer, str) else answer
-        text, fault = check_answer(said, limit, self._count)
+        held_back: list[str] = []
+        if isinstance(answer, str):  # what was in no form to be found may be in one now
+            answer = _redact(self._redaction, str.__str__(answer), held_back)
+        if held_back:
+            raise GuardedCallError("gave a text that a recognizer of the redaction failed on")
+        text, fault = check_answer(answer, limit, self._count)
         if fault:
             guard.record_failure(self._clock())
             raise GuardedCallError(fault)

@@ -25,8 +25,8 @@ from wmem.pack.wording import message_text
 from wmem.rules.importance import importance
 from wmem.rules.redaction import Redaction
 from wmem.scope.handle import Handle
-from wmem.scope.redaction import redact_message
-from wmem.scope.summaries.flows import SummaryText, summarize_texts
+from wmem.scope.redaction import WITHHELD, HeldBackError, redact_message
+from wmem.scope.summaries.flows import HELD_BACK, SummaryText, summarize_texts
 from wmem.state import State
 
 MODEL_TOKENS = 1_024
@@ -132,7 +132,8 @@ def summarize_session(
             return _to_result(state, handle, now)
         made = yield from _make_text(handle, plan, max_tokens, ignore_pause=ignore_pause)
         if made.warning or not made.text:
-            return _to_result(state, handle, now)._replace(warning=made.warning or "there is no text in what to sum up")
+            warning = f"nothing was stored: {made.warning or 'there is no text in what to sum up'}"
+            return _to_result(state, handle, now)._replace(warning=warning)
         if (yield from handle.commit(partial(_decide, handle, plan, made, now), now)):
             stored = handle.engine.replica(handle.path).state
             return _to_result(stored, handle, now)._replace(changed=True, by_model=made.by_model)
@@ -179,7 +180,10 @@ def _make_text(handle: Handle, plan: _Plan, max_tokens: int | None, *, ignore_pa
     if former is not None and plan.is_intact and (handle.settings.summarizer is not None or not is_whole):
         texts.append(f"{_FORMER}{load_json(former.row.content)}")
         rows = plan.fresh
-    texts += [text for row in rows if (text := _speaker_text(row, handle.settings.redaction))]
+    try:
+        texts += [text for row in rows if (text := _speaker_text(row, handle.settings.redaction))]
+    except HeldBackError:
+        return SummaryText("", 0, by_model=False, warning=HELD_BACK)
     if max_tokens is None:
         tokens = sum(map(handle.settings.counter(), texts))
         max_tokens = MODEL_TOKENS if handle.settings.summarizer is not None else max(1, int(DEFAULT_RATIO * tokens))
@@ -192,7 +196,9 @@ def _speaker_text(row: Row, redaction: Redaction | None) -> str:
         return ""
     message = to_message(row)
     if redaction is not None and redaction.active:
-        message, _ = redact_message(redaction, message)
+        message, counts = redact_message(redaction, message)
+        if WITHHELD in counts:
+            raise HeldBackError(HELD_BACK)
     text = "" if message.recalled else message_text(message).strip()
     return f"{message.name or message.role}: {text}" if text else ""
 
