@@ -4,11 +4,13 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from llama_index.core.llms import LLM
 from llama_index.core.tools import FunctionTool, ToolMetadata, ToolOutput
 
 from llamaindex_wmem.memory import WmemMemory
-from wmem import AgentMemory, AsyncAgentMemory, Features, InvalidInputError, Redaction
+from wmem import AgentMemory, AsyncAgentMemory, Features, Gate, InvalidInputError, Redaction, Summarizer
 from wmem.adapter import Keep, LongTerm, MemoryTools, SessionName, ToolName, ToolReply, ToolSpec
+from wmem.types import SummarizerFunction
 
 
 def wmem_tools(
@@ -24,6 +26,9 @@ def wmem_tools(
     token_limit: int = 1_000,
     features: Features | None = None,
     redaction: Redaction | None = None,
+    gate: Gate | None = None,
+    enable_skill_extraction: bool = True,
+    summarizer: Summarizer | SummarizerFunction | LLM | None = None,
 ) -> list[FunctionTool]:
     """The tools `remember`, `recall` and `forget` over a session and its user's long-term memory.
 
@@ -50,8 +55,11 @@ def wmem_tools(
             session and the user's, and the agent's only if `remember` stores there.
         include: Which of them.
         token_limit: Most tokens of an answer of `recall`; at least 128.
-        features: What the memory may use; only with `url`, as `redaction`: see `wmem.open`.
+        features: What the memory may use; only with `url`, as all below: see `wmem.open`.
         redaction: What of it is redacted.
+        gate: What an item must have to enter it.
+        enable_skill_extraction: Whether maintenance makes skills of tool calls.
+        summarizer: Summarizes sessions, as a model of LlamaIndex or what `wmem.open` takes.
 
     Raises:
         InvalidInputError: No session or no agent, or an unknown or impossible setting.
@@ -67,9 +75,17 @@ def wmem_tools(
             long_term=long_term,
             features=features,
             redaction=redaction,
+            gate=gate,
+            enable_skill_extraction=enable_skill_extraction,
+            summarizer=summarizer,
         )
-    elif (session_id, url, agent_id, store, long_term, features, redaction) != (*(None,) * 4, True, None, None):
-        raise InvalidInputError("a WmemMemory has its session, store and long_term memory: pass none of these with one")
+    elif (
+        (session_id, url, agent_id, store, features, redaction, gate, summarizer) != (None,) * 8
+        or long_term is not True
+        or enable_skill_extraction is not True
+    ):
+        msg = "a WmemMemory has its session, store, long_term memory and options: pass none of these with one"
+        raise InvalidInputError(msg)
     return [WmemTool(made, spec, memory) for spec in made.specs]
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import llamaindex_wmem
 import wmem
 from langchain_wmem import WmemChatMessageHistory, WmemMiddleware, wmem_pack, wmem_tools
 from llamaindex_wmem import WmemMemory
@@ -31,6 +32,27 @@ def test_what_a_model_remembers_passes_the_gate(keep: Any, tmp_path: Path) -> No
     with wmem.open(url, agent_id="a") as memory:
         scope = memory.scope("s") if keep == "session" else memory.semantic
         assert scope.items.count() == 2
+
+
+def test_what_a_model_remembers_through_llamaindex_passes_the_gate(tmp_path: Path) -> None:
+    url = f"sqlite://{tmp_path}/m.db"
+    tools = llamaindex_wmem.wmem_tools(
+        url=url,
+        agent_id="a",
+        session_id="s",
+        gate=STRICT,
+        summarizer=lambda _texts, _tokens: "In short.",
+        enable_skill_extraction=False,
+    )
+    [remember] = [each for each in tools if each.metadata.name == "remember"]
+    assert "Remembered, as " in remember.call(text="The user's budget for Lisbon is 3,000 euros").content
+    assert "not important enough" in remember.call(text="ok").content
+    memory = WmemMemory.from_defaults(session_id="s", url=url, agent_id="a")
+    options: list[dict[str, Any]] = [{"gate": STRICT}, {"summarizer": repr}, {"enable_skill_extraction": False}]
+    for option in options:
+        with pytest.raises(InvalidInputError, match="pass none of these"):
+            llamaindex_wmem.wmem_tools(memory, **option)
+    memory.close()
 
 
 def test_what_an_adapter_opens_by_a_url_has_the_gate_that_it_was_given(tmp_path: Path) -> None:
