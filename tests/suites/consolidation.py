@@ -303,6 +303,22 @@ class MarkSupersededSuite(FacetSuite):
         by_id = {each: call(memory.semantic.items.get, each) for each in (old.id, new.id, back.id)}
         assert [item.valid_to for item in by_id.values()] == [new.created_at, back.created_at, None]
 
+    @pytest.mark.parametrize("every", [1, 2, 4])
+    def test_each_of_several_holds_until_the_next_was_said_however_often_maintenance_runs(
+        self, every: int, memory: wmem.AgentMemory, call: Call, clock: Clock
+    ) -> None:
+        items = []
+        for number, city in enumerate(("Berlin", "Lisbon", "Oslo", "Rome"), 1):
+            items.append(self.promote(memory, call, clock, f"s{number}", f"I moved to {city}."))
+            if number % every == 0:
+                call(memory.maintain, [SUPERSEDE])
+        held = [call(memory.semantic.items.get, each.id) for each in items]
+        begins = [item.created_at for item in items[1:]]
+        assert [item.valid_to for item in held] == [*begins, None]
+        assert [item.valid_from for item in held[1:]] == begins
+        assert self.recalled(memory, call, "Where do I live?")[0] == items[-1].id
+        assert call(memory.maintain, [SUPERSEDE]).jobs[SUPERSEDE].changed == 0
+
     @pytest.mark.parametrize("fields", [{"task_id": "other"}, {"agent_id": "other"}])
     def test_what_is_of_another_task_or_agent_supersedes_nothing(
         self, fields: dict[str, Any], memory: wmem.AgentMemory, call: Call, clock: Clock

@@ -4,7 +4,8 @@ Both stay. The older one names the newer (relation `superseded_by`), and recall 
 goes where the newer is no longer there, or one of the two says something else now.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -26,6 +27,7 @@ from wmem.scope.items.removal import find_unchanged
 from wmem.state import State
 
 _PAIRS_A_RECORD = 256
+_MAX_CHAIN = 32  # items that say otherwise one after the other, of which each holds until the next
 _OF_ONE = ("agent_id", "task_id", "participants")
 """What two items must have in common, or they are not about the same."""
 
@@ -93,7 +95,7 @@ def _choose_pairs(replica: Replica[Any], changed: Sequence[str], now: float) -> 
     rows = replica.state.rows  # no lock: a look-up is atomic
     known = {id: row for id in marked if (row := rows.get(id)) is not None and row.visible(now)}
     doubtful = [id for id, row in known.items() if not _still_holds(row, rows, now)]
-    newer = _find_newer(replica, list(dict.fromkeys((*changed, *doubtful))), now)
+    newer = _find_next(replica, _find_newer(replica, list(dict.fromkeys((*changed, *doubtful))), now), now)
     pairs: dict[str, _Pair] = {}
     for older_id, newer_id in newer.items():
         older, other = rows.get(older_id), rows.get(newer_id)
@@ -106,11 +108,39 @@ def _choose_pairs(replica: Replica[Any], changed: Sequence[str], now: float) -> 
     return list(pairs.values())
 
 
-def _find_newer(replica: Replica[Any], ids: Sequence[str], now: float) -> dict[str, str]:
-    """By the id of each item that is no longer so, that of the newest that says so, as far as these are concerned."""
+def _find_next(replica: Replica[Any], newest: Mapping[str, str], now: float) -> dict[str, str]:
+    """The same with the first that says otherwise instead of the newest, where several came one after the other.
+
+    Args:
+        newest: By the id of each item that is no longer so, that of the newest that says so.
+    """
+    found, passed = dict(newest), set[str]()
+    rows = replica.state.rows  # no lock: a look-up is atomic
+    for _ in range(_MAX_CHAIN):
+        times = Counter(found.values())
+        shared = {older for older, newer in found.items() if times[newer] > 1}
+        passed.update(found[older] for older in shared)
+        earlier = _find_newer(replica, sorted(shared), now, passed) if shared else {}
+        better = {
+            id: newer
+            for id, newer in earlier.items()
+            if id in shared and id in rows and newer in rows and _may_mark(rows[id], rows[newer], rows, now)
+        }
+        if not better:
+            break
+        found |= better
+    return found
+
+
+def _find_newer(replica: Replica[Any], ids: Sequence[str], now: float, passed: Collection[str] = ()) -> dict[str, str]:
+    """By the id of each item that is no longer so, that of the newest that says so, as far as these are concerned.
+
+    Args:
+        passed: Items that are left out.
+    """
 
     def accepts(rows: Sequence[Row | None], _: Sequence[Replica[Any]]) -> list[bool]:
-        return [row is not None and is_item(row) and row.visible(now) for row in rows]
+        return [row is not None and row.id not in passed and is_item(row) and row.visible(now) for row in rows]
 
     found: dict[str, str] = {}
     for begin in range(0, len(ids), MAX_HITS):
