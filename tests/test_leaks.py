@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain_core.runnables import RunnableLambda
 from llama_index.core.base.llms.types import ChatMessage, TextBlock
-from llama_index.core.llms.mock import MockFunctionCallingLLM
+from llama_index.core.llms.mock import MockFunctionCallingLLM, MockLLM
 from pydantic import BaseModel, ValidationError
 
 import langchain_wmem
@@ -19,6 +20,7 @@ import wmem
 import wmem.adapter
 import wmem.observe
 from tests.leaks import CONTENT, NAME, NUMBER, Quoting, UserError, find_marks, watch
+from tests.redaction.test_presidio import Analyzer
 from tests.test_public_surface import MADE_BY_WMEM, SURFACE
 from wmem.model.item import ItemFields
 
@@ -94,7 +96,7 @@ SHORT = 9
 
 NAMING = {
     *("key", "keys", "id", "ids", "item_id", "name", "names", "agent_id", "session_id", "session", "model", "where"),
-    *("below", "store", "url", "source_id", "target_id", "turn", "after", "before"),
+    *("below", "store", "url", "source_id", "target_id", "turn", "after", "before", "episode_id"),
 }
 """Parameters that take ids and keys: what is valid there is one, and may be named."""
 COUNTING = {"counted", "initial_token_count", "limit", "minimum", "reported"}
@@ -108,6 +110,7 @@ VALID: dict[str, Any] = {
     "relation": "r", "target_id": NAME, "steps": 1, "instruction": "low_salience", "span": "all", "trace": [],
     "url": "memory://", "agent_id": NAME, "memory": "memory://", "session_id": NAME, "values": [], "kind": dict,
     "token_limit": 500, "max_entries": 3, "before": NAME, "active": bytes(range(200, 232)), "minimum": 0, "prompt": "p",
+    "episode_id": NAME, "texts": ["said"], "max_tokens": 100, "mark": "[REDACTED_PIN]", "language": "en",
 }  # fmt: skip
 FIELDS: dict[str, Any] = {
     "fields": [*ItemFields.__annotations__, *wmem.Message.model_fields, *llamaindex_wmem.WmemMemory.model_fields],
@@ -121,6 +124,7 @@ FIELDS: dict[str, Any] = {
 FACES = {
     *("Scope", "AgentMemory", "Entries", "LocalEntries", "EntriesView", "EntryReads", "Items", "ItemReads", "Messages"),
     *("MessageReads", "Queue", "QueueReads", "ScopeView", "Context", "WmemMemory", "WmemChatMessageHistory"),
+    "Redaction",
 }
 """Classes whose verbs raise nothing but wmem's own errors, whatever they are given."""
 CONVERSIONS = {"from_langchain", "to_langchain", "from_llamaindex", "to_llamaindex", "from_openai", "open"}
@@ -168,6 +172,8 @@ def _objects() -> dict[str, Any]:
         "LongTermChoice": wmem.adapter.LongTermChoice.read([NAME]),
         "MemoryTools": wmem.adapter.MemoryTools(),
         **_objects_of_turns(memory),
+        **_objects_of_redaction(),
+        **_summarizers(),
     }
     return {type(each).__name__: each for each in ours} | reads
 
@@ -177,13 +183,29 @@ def _objects_of_turns(memory: wmem.AgentMemory) -> dict[str, Any]:
     types = memory.types
     turn = memory.turn("turns")
     draft = wmem.ItemDraft(content=CONTENT)
-    turn.memorize(draft)
-    made = [turn, turn.assemble_context(CONTENT, 500), wmem.Filters(), draft, types]
+    made = [turn.memorize(draft), turn, turn.assemble_context(CONTENT, 500), wmem.Filters(), draft, types]
     made += [types["working"], types["episodic"], types["semantic"], types["conversation"]]
     turn.commit()
     [trace] = memory.traces("turns")
     made += [trace, memory.turn("turns"), wmem.adapter.TurnPrompts()]
     return {"BuiltInType": types["working"], **{type(each).__name__: each for each in made}}
+
+
+def _objects_of_redaction() -> dict[str, Any]:
+    """What redaction consists of, with a vault that holds the content."""
+    vault, analyzer = wmem.MemoryVault(), Analyzer()
+    recognizer = wmem.PresidioRecognizer(analyzer)
+    redaction = wmem.Redaction.strict(recognizers=[recognizer], vault=vault)
+    vault.store(VALID["mark"], CONTENT)
+    ours = {type(each).__name__: each for each in (vault, recognizer, redaction)}
+    return {"Vault": vault, "PresidioAnalyzer": analyzer, **ours}
+
+
+def _summarizers() -> dict[str, Any]:
+    """Summarizers over models that answer with what they are sent."""
+    langchain = langchain_wmem.LangChainSummarizer(RunnableLambda(lambda messages: messages[-1]))
+    llamaindex = llamaindex_wmem.LlamaIndexSummarizer(MockLLM())
+    return {"Summarizer": langchain, "LangChainSummarizer": langchain, "LlamaIndexSummarizer": llamaindex}
 
 
 def _calls() -> Iterator[tuple[str, str | None, str]]:

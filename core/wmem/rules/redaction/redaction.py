@@ -75,12 +75,12 @@ class Redaction:
 
     def __post_init__(self) -> None:
         if isinstance(self.kinds, str):
-            raise InvalidInputError(f"kinds takes several: kinds=[{self.kinds!r}]")
+            raise InvalidInputError(f"kinds takes several: kinds=[{describe(self.kinds)}]")
         listed = _list_option(self.kinds, "kinds")
-        if unknown := sorted(
-            {str(each) for each in listed if not isinstance(each, str) or each not in REDACTION_KINDS}
-        ):
-            raise InvalidInputError(f"no such kinds: {unknown!r}; there are {sorted(REDACTION_KINDS)}")
+        unknown = {describe(each) for each in listed if not isinstance(each, str) or each not in REDACTION_KINDS}
+        if unknown:
+            msg = f"no such kinds: [{', '.join(sorted(unknown))}]; there are {sorted(REDACTION_KINDS)}"
+            raise InvalidInputError(msg)
         object.__setattr__(self, "kinds", frozenset(listed))
         object.__setattr__(self, "recognizers", tuple(_list_option(self.recognizers, "recognizers")))
         if wrong := [each for each in self.recognizers if not callable(each)]:
