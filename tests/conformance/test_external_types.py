@@ -202,6 +202,31 @@ def test_what_a_type_raises_is_the_callers() -> None:
         assert memory.types["episodic"].capacity().items == 1
 
 
+@pytest.mark.parametrize(
+    "fault", [wmem.CapacityError("the notebook is full"), OSError("no disk")], ids=["full", "disk"]
+)
+@pytest.mark.parametrize("stores", [("replies", "working"), ("working", "replies"), ("replies",)], ids=",".join)
+async def test_a_type_that_fails_keeps_no_other_from_an_item_in_whichever_order(
+    fault: Exception, stores: tuple[str, ...], caplog: pytest.LogCaptureFixture
+) -> None:
+    class Failing(Replies):
+        def memorize(self, draft: ItemDraft, /) -> Memorized:
+            raise fault
+
+    gate = wmem.Gate(routes=[wmem.Route("both", stores)])
+    with wmem.open("memory://", agent_id="a", memory_types=[Failing()], gate=gate) as memory:
+        turn, other = memory.turn("s"), memory.aio().turn("t")
+        if len(stores) == 1:  # nobody has it: its caller is told
+            with pytest.raises(type(fault)):
+                turn.memorize("The kiln is hot.")
+            with pytest.raises(type(fault)):
+                await other.memorize("The kiln is hot.")
+            return
+        replies = turn.memorize("The kiln is hot."), await other.memorize("The kiln is hot.")
+        assert [list(each.stored) for each in replies] == [["working"], ["working"]]
+    assert caplog.text.count("memory type replies failed") == 2
+
+
 def test_a_type_that_cannot_say_what_it_accepts_is_given_nothing_and_stops_nothing(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

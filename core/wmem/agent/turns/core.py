@@ -164,18 +164,18 @@ class TurnCore:
                     made_by[name] = yield from self._append(message, rule)
                 elif draft is not None:
                     made_by[name] = yield from self._memorize_in(each, draft, rule)
-            except CapacityError:
-                # Another memory type may have room for it; the reply and the trace tell of this one.
-                fault = None if draft is None else self._find_size_fault(each, draft)
-                if fault is None or (not made_by and place == len(routes) - 1):
-                    raise
-                too_large[name] = fault
-                self._note_rejection(name, fault)
             except Exception as exc:
-                # What was routed to somebody else's store, too, is stored without it; the reply names the stores.
-                if store != AUTO or not each.is_external or not made_by:
+                # A memory type that it is too large for, or somebody else's that fails, keeps no other from having it;
+                # the reply names the stores.
+                is_last_chance = not made_by and place == len(routes) - 1
+                fault = None if draft is None else self._find_size_fault(each, draft, exc)
+                if is_last_chance or (fault is None and (store != AUTO or not each.is_external)):
                     raise
-                _log.warning("memory type %s failed: %s", name, type(exc).__name__)
+                if fault is None:
+                    _log.warning("memory type %s failed: %s", name, type(exc).__name__)
+                else:
+                    too_large[name] = fault
+                    self._note_rejection(name, fault)
         stored = {name: made for name, made in made_by.items() if made.rejected is None}
         rejected = {name: made.rejected for name, made in made_by.items() if made.rejected is not None} | too_large
         redactions = {kind: count for made in made_by.values() for kind, count in made.redactions.items()}
@@ -185,9 +185,9 @@ class TurnCore:
             item, stored, rejected, {name: routes[name] for name in (*made_by, *too_large)}, redactions, evicted
         )
 
-    def _find_size_fault(self, store: TypeFlows, draft: ItemDraft) -> Rejected | None:
-        """That an item takes more tokens than a whole memory type may; None if it does not."""
-        most = self.handle.policy.max_tokens if store.name == WORKING else None
+    def _find_size_fault(self, store: TypeFlows, draft: ItemDraft, exc: Exception) -> Rejected | None:
+        """That an item takes more tokens than a whole memory type may; None if it was refused for another reason."""
+        most = self.handle.policy.max_tokens if isinstance(exc, CapacityError) and store.name == WORKING else None
         tokens = self.handle.settings.counter()(draft.content)
         return Rejected("size", tokens, most) if most is not None and tokens > most else None
 
