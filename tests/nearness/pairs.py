@@ -19,7 +19,8 @@ SAME: Sequence[tuple[str, ...]] = (
     ("Oh, the meeting is on Friday", "The meeting is on Friday", "Um, the meeting is on Friday."),
     # labels in front
     ("Note: the office closes at 6 pm", "The office closes at 6 pm", "FYI: the office closes at 6 pm."),
-    ("Reminder: water the plants", "Water the plants."),
+    ("Reminder: water the plants", "Water the plants.", "- Reminder: water the plants"),
+    ("Ada gave the keynote: it was new", "Ada gave the keynote, it was new"),
     # contractions
     ("I don't eat meat.", "I do not eat meat", "I don’t eat meat"),
     ("She can't come on Monday", "She cannot come on Monday", "She can not come on Monday."),

@@ -53,6 +53,12 @@ def test_of_what_is_called_the_same_nothing_is_not_and_most_of_what_is_the_same_
     assert sum(said) / len(said) >= 0.9
 
 
+@pytest.mark.parametrize("text", ["Note: it was new", "- Note: it was new", " (Note: it was new)", "it was new"])
+def test_a_label_says_nothing_in_front_of_a_text_alone(text: str) -> None:
+    assert says_the_same(text, "It was new.")
+    assert says_the_same(f"Ada gave the key{text}", f"Ada gave the key{text}".replace(":", ","))
+
+
 @given(first=TEXTS, second=TEXTS)
 def test_nearness_is_a_share_alike_from_both_sides_and_one_for_the_same_alone(first: str, second: str) -> None:
     near = nearness(first, second)

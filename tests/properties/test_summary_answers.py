@@ -94,6 +94,10 @@ def test_what_a_model_thinks_aloud_before_its_answer_is_left_out() -> None:
     )
 
 
+def test_thoughts_behind_some_words_are_left_out_and_the_words_stay_apart() -> None:
+    assert check_answer("Okay.\n<think>\nIs <think> meant?\n</think>\nBo is in.", 20, COUNT).text == "Okay.\nBo is in."
+
+
 @given(answer=SENTENCES.map(" ".join), limit=st.integers(1, 60))
 @example(answer="word " * 103, limit=100)
 @example(answer="一" * 40, limit=39)

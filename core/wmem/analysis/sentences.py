@@ -10,7 +10,7 @@ GAP = "…"
 _SENTENCE_END = re.compile(
     r"[.!?…\u3002\uff01\uff1f\u061f\u06d4\u0964](?:(?<=[\u3002\uff01\uff1f])|(?<!^\d\.)(?<!^\d\d\.)(?<!\b[A-Z]\.)[\"'”’)\]]*\s+)"
 )
-_RECORD = re.compile(r"\s*(?:\w{1,32}: ?)?[{\[]")
+_RECORD = re.compile(r"\A\s*(?:\w{1,32}: ?)?[{\[]")
 """How JSON begins, also behind the name of who says it."""
 _RECORD_END = re.compile(r"\},\s*")
 _SOFT_ENDS = ("},", ";", "\uff1b", "|", "\t", "\uff0c", ",", "\u3001", " ")

@@ -13,13 +13,13 @@ TOLERANCE = 0.05
 """How much longer than it may be an answer is cut, as a share; a longer one is not used."""
 _OPENING = 240  # characters of an answer that tell what it is
 _MAX_SHORT = 200  # characters of an answer that says nothing else
-_THOUGHTS = re.compile(r"\s*<(think|thinking|reasoning)>.*?</\1>\s*", re.DOTALL | re.IGNORECASE)
-_UNFINISHED_THOUGHTS = re.compile(r"\s*<(think|thinking|reasoning)>", re.IGNORECASE)
+_THOUGHTS_BEGIN = re.compile(r"<(?:think|thinking|reasoning)>", re.IGNORECASE)
+_THOUGHTS_HERE = re.compile(r"<(think|thinking|reasoning)>.*?</\1>\s*", re.DOTALL | re.IGNORECASE)
 
 
 def _opening(*ways: str) -> re.Pattern[str]:
     """How a text begins, in one of these ways, behind quotes and the like."""
-    return re.compile(rf"\W*(?:{'|'.join(ways)})", re.IGNORECASE)
+    return re.compile(rf"\A\W*(?:{'|'.join(ways)})", re.IGNORECASE)
 
 
 _NOTHING = re.compile(
@@ -79,7 +79,7 @@ def check_answer(answer: object, limit: int, count: Counter) -> Answer:
     """
     if not isinstance(answer, str):
         return Answer("", f"returned no text but {describe(answer)}")
-    text = _THOUGHTS.sub("", to_sendable(str.__str__(answer)), count=1).strip()
+    text = _leave_out_thoughts(to_sendable(str.__str__(answer))).strip()
     if fault := _find_fault(text):
         return Answer("", fault)
     if (tokens := count(text)) <= limit:
@@ -90,11 +90,19 @@ def check_answer(answer: object, limit: int, count: Counter) -> Answer:
     return Answer(text, "" if text else f"returned {tokens} tokens that cannot be cut to {limit}")
 
 
+def _leave_out_thoughts(text: str) -> str:
+    """A text without the first thoughts in it that are aloud in tags; as it is if those do not end."""
+    begin = _THOUGHTS_BEGIN.search(text)
+    if begin is None or (thoughts := _THOUGHTS_HERE.match(text, begin.start())) is None:
+        return text
+    return text[: begin.start()] + text[thoughts.end() :]
+
+
 def _find_fault(text: str) -> str:
     opening = text[:_OPENING]
     if not text:
         return "returned a blank text"
-    if _UNFINISHED_THOUGHTS.match(text):
+    if _THOUGHTS_BEGIN.match(text):
         return "returned thoughts without an answer"
     if len(text) <= _MAX_SHORT and _NOTHING.fullmatch(text):
         return "returned a text that says nothing"

@@ -28,8 +28,8 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_LABEL = re.compile(r"\s*(?:note|fyi|reminder|n\.b\.|nb|notiz|hinweis|nota|remarque)\s*:\s+", re.IGNORECASE)
-"""What only announces what follows."""
+_LABEL = re.compile(r"\A\W*(?:note|fyi|reminder|n\.b\.|nb|notiz|hinweis|nota|remarque)\s*:\s+", re.IGNORECASE)
+"""What only announces what follows, at the beginning of a text: "keynote:" announces nothing."""
 _UPPER_LIGHT = re.compile(r"(?<=[\w,] )(?:A|AN|THE)\b(?!\w)")
 """An article that is a name: hepatitis A."""
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?!\d)")

@@ -17,10 +17,10 @@ _MAX_GENERIC_NUMBER = 100
 _MIN_FLOWING_CHARS = 3
 _MAX_RESULT_CHARS = 20_000  # of a result that are looked through for a later parameter
 _LOOK_BACK = 8  # calls whose results are looked through
-_FIELD = re.compile(r'"([A-Za-z_][\w.-]{0,40})"\s*:\s*\[?\s*$')
+_FIELD = re.compile(r'"([A-Za-z_][\w.-]{0,40})"\s*:\s*(?:\[\s*)?$')
 
 
-_FAILURE = re.compile(r"\s*(?:\{\s*\"(?:error|errors)\"\s*:\s*[^nf\s]|error\b|traceback \(most recent)", re.IGNORECASE)
+_FAILURE = re.compile(r"\A\s*(?:\{\s*\"errors?\"\s*:\s*[^nf\s]|error\b|traceback \(most recent)", re.IGNORECASE)
 
 
 def tells_failure(result: str) -> bool:
