@@ -277,15 +277,21 @@ class Capacity(NamedTuple):
     @classmethod
     def of(cls, items: int, tokens: int, policy: Policy) -> Self:
         """The capacity of a scope that holds so much."""
-        return cls(
-            items=items,
-            tokens=tokens,
-            max_items=policy.max_items,
-            max_tokens=policy.max_tokens,
-            free_items=None if policy.max_items is None else max(0, policy.max_items - items),
-            free_tokens=None if policy.max_tokens is None else max(0, policy.max_tokens - tokens),
-            policy=policy,
+        return cls(items, tokens, policy=policy).within(policy.max_items, policy.max_tokens)
+
+    def within(self, max_items: int | None, max_tokens: int | None) -> Self:
+        """The same within further limits; of two limits the smaller counts."""
+        most_items, most_tokens = _least(self.max_items, max_items), _least(self.max_tokens, max_tokens)
+        return self._replace(
+            max_items=most_items,
+            max_tokens=most_tokens,
+            free_items=None if most_items is None else max(0, most_items - self.items),
+            free_tokens=None if most_tokens is None else max(0, most_tokens - self.tokens),
         )
+
+
+def _least(*limits: int | None) -> int | None:
+    return min((limit for limit in limits if limit is not None), default=None)
 
 
 @lru_cache(256)

@@ -529,6 +529,14 @@ class EvictLongTermSuite(FacetSuite):
         assert set(new[-5:]) <= set(left)
         assert len(set(old) & set(left)) > 5
 
+    def test_how_full_a_memory_is_tells_its_bounds(self, open_memory: MemoryOpener, call: Call) -> None:
+        semantic = wmem.SemanticSettings(max_items=20, max_tokens=500)
+        memory = open_memory(memory_types=[semantic, wmem.EpisodicSettings(max_items=30, max_log_tokens=None)])
+        item = call(memory.semantic.items.add, "The machine stands in the hall.", type="fact")
+        full = call(memory.types["semantic"].capacity)
+        assert full[:6] == (1, item.tokens, 20, 500, 19, 500 - (item.tokens or 0))
+        assert call(memory.types["episodic"].capacity)[:6] == (0, 0, 30, None, 30, None)
+
     def test_b36_an_unreachable_target_is_reported_and_nothing_is_wiped(
         self, open_memory: MemoryOpener, call: Call, clock: Clock
     ) -> None:

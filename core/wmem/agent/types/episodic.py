@@ -106,7 +106,8 @@ class EpisodicFlows:
         return (yield from summarize_in(handle, token_limit, ids))
 
     def capacity(self) -> Flow[Capacity]:
-        return (yield from capacity_of((yield from self.location.locate())))
+        full = yield from capacity_of((yield from self.location.locate()))
+        return full.within(self.settings.max_items, self.settings.max_log_tokens)
 
     # -- episodes, threads and links
 

@@ -103,4 +103,5 @@ class SemanticFlows:
         return (yield from summarize_in((yield from self.location.locate()), token_limit))
 
     def capacity(self) -> Flow[Capacity]:
-        return (yield from capacity_of((yield from self.location.locate())))
+        full = yield from capacity_of((yield from self.location.locate()))
+        return full.within(self.settings.max_items, self.settings.max_tokens)
