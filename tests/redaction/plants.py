@@ -49,6 +49,9 @@ LABELS = {
         *(
             "My password is {}.",
             "PASSWORD={}",
+            "INSERT INTO users (id, name, password) VALUES (1, 'Ann', '{}');",
+            "requests.get(url, auth=('ann', '{}'))",
+            'server.login("ann", "{}")',
             'password: "{}"',
             "Mein Passwort lautet {}",
             "mot de passe : {}",
@@ -104,6 +107,7 @@ LABELS = {
     ),
     "pin": (
         "My PIN is {}",
+        "INSERT INTO `cards`(`id`, `pin`) VALUES\n (7, {});",
         "PIN: {}",
         "Die PIN lautet {}",
         "code PIN : {}",
@@ -126,6 +130,7 @@ LABELS = {
     "date_of_birth": (
         *(
             "Date of birth: {}",
+            "insert into people (dob, name) values ('{}', 'O''Neil'), (null, now())",
             "I was born on {}",
             "Geburtsdatum: {}",
             "geboren am {}",
@@ -198,6 +203,7 @@ LABELS = {
     ),
     "national_id": (
         "SSN: {}",
+        "REPLACE INTO p (name, ssn) VALUES (upper('ann'), '{}') RETURNING id",
         "social security number {}",
         "BSN: {}",
         "número de la seguridad social: {}",

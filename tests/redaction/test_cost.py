@@ -57,6 +57,10 @@ HOSTILE = {
     "commands": "curl -u a:",
     "hexes": "0xa1",
     "names": "a_",
+    "inserts": "insert into a (password) values ('",
+    "rows of an insert": "insert into a (password) values ((',",
+    "calls": "auth=('a','",
+    "hashes": "$2b$12$a",
 }
 
 

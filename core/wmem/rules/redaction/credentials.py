@@ -44,6 +44,16 @@ _COMMAND_LINES = (
 )
 
 
+_CALL = re.compile(
+    r"(?:\bauth\s?=\s?\(|\.login\(|BasicAuth\(|basic_auth\s?=\s?\(|Credentials?\()\s?[\"'][^\"'\n]{1,128}[\"']"
+    r"\s?,\s?[\"']([^\"'\n]{1,128})[\"']"
+)
+"""What takes a name and a password, in code."""
+_HASH = re.compile(
+    r"(?:\$(?:2[abxy]|[1567y]|gy|apr1|argon2(?:id|i|d)|scrypt|pbkdf2[a-z0-9\-]{0,12})|\b(?:pbkdf2_sha\d{1,3}|bcrypt_sha256))"
+    r"\$([./A-Za-z0-9+=,$_\-]{24,512}+)"
+)
+"""Hashes of passwords, as crypt and Django write them."""
 _HEADERS = (("authorization", _HEADER_HERE, "authorization"), ("cookie", _COOKIES_HERE, "session"))
 
 
@@ -60,6 +70,7 @@ def find_credentials(reading: Reading) -> Iterator[Span]:
             ):
                 yield Span(*match.span(1), "authorization")
     yield from _in_commands(reading)
+    yield from _in_code(reading)
     for name, pattern, kind in _HEADERS:
         for at in find_places(lower, name):
             if (match := pattern.match(text, at)) and (kind == "session" or _is_credential(match[1])):
@@ -80,6 +91,19 @@ def _in_commands(reading: Reading) -> Iterator[Span]:
         for match in pattern.finditer(reading.text):
             if not is_placeholder(match[1]):
                 yield Span(*match.span(1), "password")
+
+
+def _in_code(reading: Reading) -> Iterator[Span]:
+    """Passwords in calls that take a name before them, and hashes of passwords."""
+    text, lower = reading.text, reading.lower
+    if "auth" in lower or "login(" in lower or "credential" in lower:
+        for match in _CALL.finditer(text):
+            if not is_placeholder(match[1]):
+                yield Span(*match.span(1), "password")
+    if "$" in text:
+        for match in _HASH.finditer(text):
+            if any(map(str.isdigit, match[1])):
+                yield Span(*match.span(), "password")
 
 
 def _is_credential(value: str) -> bool:

@@ -7,12 +7,22 @@ from wmem.rules.redaction.internet import find_addresses
 from wmem.rules.redaction.keys import find_keys
 from wmem.rules.redaction.labels.fields import find_in_columns, kind_of_field
 from wmem.rules.redaction.labels.finder import find_labelled
+from wmem.rules.redaction.labels.inserts import find_in_inserts
 from wmem.rules.redaction.money import find_accounts
 from wmem.rules.redaction.numbers import find_numbers
 from wmem.rules.redaction.reading import Reading
 from wmem.rules.redaction.spans import Span
 
-_FINDERS = (find_addresses, find_accounts, find_numbers, find_keys, find_credentials, find_labelled, find_in_columns)
+_FINDERS = (
+    find_addresses,
+    find_accounts,
+    find_numbers,
+    find_keys,
+    find_credentials,
+    find_labelled,
+    find_in_columns,
+    find_in_inserts,
+)
 
 
 def find_spans(text: str) -> Iterator[Span]:

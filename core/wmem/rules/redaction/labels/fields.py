@@ -40,7 +40,7 @@ def kind_of_field(name: str, value: str) -> str | None:
     """The kind of a field's whole value, if the field's name tells one and the value can be of it."""
     if not name or len(name) > _MAX_NAME or not value.strip():
         return None
-    kind = _kind_of_name(name)
+    kind = kind_of_name(name)
     if kind is None:
         return None
     reading = Reading(value)
@@ -48,7 +48,8 @@ def kind_of_field(name: str, value: str) -> str | None:
 
 
 @lru_cache(maxsize=1024)
-def _kind_of_name(name: str) -> str | None:
+def kind_of_name(name: str) -> str | None:
+    """The kind that the name of a field or a column tells, whatever stands in it."""
     kinds = load_labels().kinds
     words = _JOINTS.split(Reading(_CAMEL.sub(" ", name)).lower.strip())[:_MAX_WORDS]
     end = len(words)
@@ -91,7 +92,7 @@ def _read_header(line: str) -> tuple[str, dict[int, str]]:
         or _CODE.search(line)
     ):
         return "", {}
-    kinds = {index: kind for index, name in enumerate(names) if (kind := _kind_of_name(name)) is not None}
+    kinds = {index: kind for index, name in enumerate(names) if (kind := kind_of_name(name)) is not None}
     return (delimiter, kinds) if kinds else ("", {})
 
 
