@@ -238,3 +238,12 @@ def test_a_type_that_cannot_say_what_it_accepts_is_given_nothing_and_stops_nothi
         assert list(turn.memorize({"content": "the code is 4711", "type": "fact"}).stored) == ["semantic"]
     assert "replies" in caplog.text
     assert "4711" not in caplog.text
+
+
+def test_what_a_type_of_ones_own_may_keep_is_told_where_all_is_erased_or_cleared() -> None:
+    with wmem.open("memory://", agent_id="a", memory_types=[SqliteNotes()]) as memory:
+        assert memory.clear().remaining == ()
+        for remaining in (memory.clear(long_term=True).remaining, memory.erase_all().remaining):
+            (told,) = remaining
+            assert repr(SqliteNotes.name) in told
+        assert memory.erase_all().complete  # of what wmem has

@@ -199,7 +199,8 @@ class AgentCore:
         root = self.handle((), None)
         with suppress(CorruptionError):  # what is pending and cannot be read goes with all else
             yield from finish_pending(self.store.engine, self.agent_id)
-        return (yield from erase_all(root))
+        erased = yield from erase_all(root)
+        return erased._replace(remaining=(*erased.remaining, *self.types.tell_external()))
 
     def subscribe(self, listener: Listener, *, reserved: bool) -> Callable[[], None]:
         self.settings.open_state.check_open()
@@ -289,7 +290,9 @@ class AgentCore:
         return restore_snapshot(self.handle((), None), snapshot, self.keys if key is None else _to_ring(key))
 
     def clear(self, *, working: bool, context: bool, long_term: bool) -> Flow[ClearedMemory]:
-        return clear_memory(self.handle((), None), working=working, context=context, long_term=long_term)
+        cleared = yield from clear_memory(self.handle((), None), working=working, context=context, long_term=long_term)
+        beyond = self.types.tell_external() if long_term else ()
+        return cleared._replace(remaining=(*cleared.remaining, *beyond))
 
     def stats(self) -> Flow[MemoryStats]:
         return memory_stats(self.handle((), None))

@@ -85,6 +85,10 @@ class TypeRegistry:
             return self._external[name].memory_type
         raise NotFoundError(f"there is no memory type {describe(name)}; known: {', '.join(self.names())}")
 
+    def tell_external(self) -> tuple[str, ...]:
+        """A sentence for each type of others, which may keep what wmem erases."""
+        return tuple(f"memory type {name!r} is not of wmem: let it forget what it was given" for name in self._external)
+
     def bind(self, handle: Handle) -> "BoundTypes":
         """The types as a session, or the agent's own scope, uses them."""
         return BoundTypes(self, handle)
