@@ -60,7 +60,8 @@ REDACTION_KINDS: Mapping[str, RedactionKind] = MappingProxyType(
         "npm_token": RedactionKind("tokens of npm", "prefix, length"),
         "passport": RedactionKind("numbers of passports", _LABELLED),
         "password": RedactionKind(
-            "passwords, in URLs too", f"{_LABELLED}; no placeholder, no code, no plain word in a sentence"
+            "passwords, in URLs and calls of `login` too; hashes of them, as `$2b$12$…`",
+            f"{_LABELLED}; no placeholder, no code, no plain word in a sentence",
         ),
         "phone": RedactionKind(
             "telephone numbers, international and common national forms", "form; beside a label six to fifteen digits"
