@@ -5,6 +5,7 @@ import copy
 import json
 import tempfile
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 from typing import Any
 from uuid import uuid4
 
@@ -220,6 +221,19 @@ def is_paired(prompt: Sequence[ChatMessage]) -> bool:
     return not waiting
 
 
+def find_end(held: Sequence[ChatMessage], given: Sequence[ChatMessage]) -> int:
+    """How many messages of a list are the end of a history, which goes on with the rest; 0 if the list replaces it.
+
+    See `WmemMemory.set`: the end is the whole list, or two messages of it at least. What begins as the history begins
+    is an edit of it.
+    """
+    said, wanted = ([shape(one, ids=False) for one in each] for each in (held, given))
+    length = next((n for n in range(min(len(wanted), len(said) - 1), 0, -1) if wanted[:n] == said[-n:]), 0)
+    alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(wanted[:length], said, strict=False)))
+    is_end = length > min(alike, 1) if length == len(wanted) else length > max(alike, 1)
+    return length if is_end else 0
+
+
 class Machine(RuleBasedStateMachine):
     """Plays each act on LlamaIndex's memory and on ours, and compares all that a model was sent or a caller shown."""
 
@@ -310,7 +324,10 @@ class Machine(RuleBasedStateMachine):
         how=st.sampled_from(["set", "aset"]),
     )
     def set(self, data: st.DataObject, begins: str, new: list[ChatMessage], how: str) -> None:
-        """Edit the history as an application does: take it, leave some of it out, say it in other words, go on."""
+        """Edit the history as an application does: take it, leave some of it out, say it in other words, go on.
+
+        The one difference: what is only the end of the history continues it with us, and loses nothing.
+        """
         self.distinguish(new)
         held = self.plain.memory.get_all() if begins != "nothing" else []
         edit = data.draw(st.sampled_from(["none", "shorten", "edit", "remove"]))
@@ -329,7 +346,10 @@ class Machine(RuleBasedStateMachine):
                     messages[place] = ChatMessage(
                         role=messages[place].role, content=f"In other words: {len(messages)}."
                     )
-            return getattr(side.memory, how)([*messages, *copy.deepcopy(new)])
+            messages += copy.deepcopy(new)
+            if side is self.plain and (length := find_end(stored := side.memory.get_all(), messages)):
+                messages = [*stored, *messages[length:]]
+            return getattr(side.memory, how)(messages)
 
         self.play(act)
 
