@@ -5,6 +5,7 @@ import os
 import random
 import subprocess
 import sys
+from collections.abc import Container
 
 import pytest
 from hypothesis import given
@@ -14,16 +15,17 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from tests.counting import count_calls
 from tests.matrix import examples
 from wmem.analysis.analyzer import Analyzer, to_terms
+from wmem.retrieval.bm25 import Feedback
 from wmem.retrieval.index import Index
 
 VOCABULARY = ["dog", "Biscuit", "train", "東京タワー", "café", "Straße", "ไปเที่ยว", "the", "iPhone", "42"]
 said = st.lists(st.sampled_from(VOCABULARY), max_size=8).map(" ".join)
 
 
-def index_of(texts: dict[str, str]) -> Index:
+def index_of(texts: dict[str, str], aside: Container[str] = ()) -> Index:
     index = Index()
     for id, text in texts.items():
-        index.add(id, text)
+        index.add(id, text, aside=id in aside)
     return index
 
 
@@ -34,11 +36,13 @@ class Upkeep(RuleBasedStateMachine):
         super().__init__()
         self.index = Index()
         self.live: dict[str, str] = {}
+        self.aside: set[str] = set()
 
-    @rule(id=st.sampled_from("abcdefgh"), text=said)
-    def add(self, id: str, text: str) -> None:
-        self.index.add(id, text)
+    @rule(id=st.sampled_from("abcdefgh"), text=said, aside=st.booleans())
+    def add(self, id: str, text: str, aside: bool) -> None:  # Hypothesis names it
+        self.index.add(id, text, aside=aside)
         self.live[id] = text  # in its place, if it was there
+        (self.aside.add if aside else self.aside.discard)(id)
 
     @rule(id=st.sampled_from("abcdefgh"))
     def remove(self, id: str) -> None:
@@ -53,7 +57,7 @@ class Upkeep(RuleBasedStateMachine):
 
     @invariant()
     def equals_a_fresh_one(self) -> None:
-        fresh = index_of(self.live)
+        fresh = index_of(self.live, aside=self.aside)
         assert self.index.count == len(self.live)
         for query in ("dog", "東京 train", "the café in Straße 42", ""):
             assert self.index.search(query, 10) == fresh.search(query, 10)
@@ -61,6 +65,18 @@ class Upkeep(RuleBasedStateMachine):
 
 Upkeep.TestCase.settings = examples(0.3, stateful_step_count=20)
 TestB117AnIndexAfterAnyHistoryEqualsAFreshOneOfWhatIsLeft = Upkeep.TestCase
+
+
+@given(texts=st.lists(said, min_size=16, max_size=24), aside=st.lists(said, max_size=12), query=said)
+def test_texts_set_aside_change_no_score_of_the_others(texts: list[str], aside: list[str], query: str) -> None:
+    others = {f"o{at}": text for at, text in enumerate(texts)}
+    more = {f"s{at}": text for at, text in enumerate(aside)}
+    alone, both = index_of(others), index_of({**more, **others}, aside=more)
+    feedback = Feedback(0.5, 4, 6)
+    scores = dict(both.scorer(query, feedback=feedback, related=0.3).hits(len(texts) + len(aside)))
+    expected = alone.scorer(query, feedback=feedback, related=0.3).hits(len(texts))
+    for id, score in expected:
+        assert scores[id] == pytest.approx(score)
 
 
 @pytest.mark.parametrize(

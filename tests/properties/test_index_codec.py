@@ -30,7 +30,7 @@ from wmem.scope import index_store
 
 PATH = ("agent", "session")
 LIFE = Incarnation(7)
-ANALYSES = {8: 2870683066}
+ANALYSES = {9: 231976724}
 """By `INDEX_VERSION`: a checksum of all that is computed of the texts below. To whom the test fails that compares it:
 raise the version, and write the checksum that it tells beside it."""
 
@@ -52,7 +52,7 @@ rows = st.builds(
     lambda number, words, kind: make_row(f"r{number}", " ".join(words), kind),
     st.integers(0, 11),
     texts,
-    st.sampled_from(["user", "assistant", "observation", "fact"]),
+    st.sampled_from(["user", "assistant", "observation", "fact", "summary"]),
 )
 changes = st.one_of(
     rows.map(ItemPut),
@@ -67,7 +67,8 @@ def make_row(id: str, text: str, kind: str, *, at: float = 0.0) -> Row:
     if kind in ("user", "assistant", "tool"):
         content = dump_json({"role": kind, "parts": [{"text": text}]} if text else {"role": kind})
         return Row(id, content, at, at, role=kind, type=f"{kind}_message", tokens=len(text))
-    return Row(id, dump_json(text), at, at, type=kind, tokens=len(text))
+    covers = {"sources": [{"scope": ["other"], "incarnation": 1, "messages": ["m"]}]} if kind == "summary" else None
+    return Row(id, dump_json(text), at, at, type=kind, tokens=len(text), rest=dump_json(covers) if covers else None)
 
 
 def to_plain(value: Any) -> Any:

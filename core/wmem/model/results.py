@@ -14,7 +14,7 @@ Shortfall: TypeAlias = Literal["weak words", "less than the best", "not valid th
 does not hold at the time that the question asks for."""
 
 
-RecallForm: TypeAlias = Literal["", "record", "answer"]
+RecallForm: TypeAlias = Literal["", "record", "answer", "summary"]
 """What a hit is in its exchange: a record, or the answer to a question that matches."""
 
 

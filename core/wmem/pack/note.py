@@ -21,6 +21,7 @@ from wmem.tokens.counter import MESSAGE_OVERHEAD
 if TYPE_CHECKING:
     from wmem.pack.units import Unit
 
+_SUMMARY_TOKENS = 96  # of a summary's passage, that are quoted before there is room for more
 _LEAST_QUOTE_TOKENS = 12  # of a quote that is worth a look at what is left out
 _ANSWER_TOKENS = 64  # of an answer that are quoted however small the budget
 _ALWAYS_WHOLE_TOKENS = 128  # of a short memory, which is quoted whole however weak a match it is
@@ -57,6 +58,8 @@ class _QuoteLimits(NamedTuple):
         """
         if form == "answer":
             return self.answer
+        if form == "summary":
+            return min(self.least, _SUMMARY_TOKENS)
         if form == "record" and candidate.tokens <= self.record:
             return self.record
         limit = self.most if candidate.tokens <= self.whole else self.least

@@ -3,13 +3,14 @@
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
-from operator import le, mul
+from itertools import compress
+from operator import le, mul, sub
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from wmem.analysis.analyzer import SPELLED
 from wmem.analysis.thesaurus import expand_term
 from wmem.retrieval.arrays import ArrayOps, ListOps, has_numpy
-from wmem.retrieval.postings import TF_BITS, TF_MAX, Columns, Postings, Saturation, TermStatistics, idf
+from wmem.retrieval.postings import FEW_TEXTS, TF_BITS, TF_MAX, Columns, Postings, Saturation, TermStatistics, idf
 
 if TYPE_CHECKING:
     from array import array
@@ -22,6 +23,7 @@ _SPELLING_SHARE = 0.3
 """Share of a word's score for its spelling: texts that are equal otherwise are ordered by it, others hardly."""
 _MIN_POSTINGS_RATIO = 64  # postings per possible text length from which a table of gains pays off
 _BLOCK_SIZE = 64  # texts in a block, whose best score is found first
+_MAX_ASIDE = 64  # texts set aside, that are looked past for those that give feedback
 _MOST_COVERED = 12  # terms as rare as the rarest that a text is held against
 _MAX_RELATED = 32  # related words that are looked for
 _MAX_READ_RATIO = 4  # postings for each text looked for, up to which all are read
@@ -143,6 +145,25 @@ def _sum_where(amounts: Sequence[float], number: Any, *frequencies: Any) -> Any:
     return total
 
 
+class TermWeights(NamedTuple):
+    """How much the terms of a question say.
+
+    Attributes:
+        by_term: The rarity of each.
+        mass: What all say together; of a long question what twelve of the rarest do.
+        rarest: What a term says that no text has.
+    """
+
+    by_term: Mapping[str, float]
+    mass: float
+    rarest: float
+
+
+def _limit_mass(rarities: Collection[float]) -> float:
+    """The sum of how rare the terms of a query are; of a long one that of twelve of the rarest."""
+    return min(sum(rarities), _MOST_COVERED * max(rarities, default=0.0))
+
+
 class QueryScorer:
     """The BM25 scores of one query; valid until the index changes.
 
@@ -179,7 +200,7 @@ class QueryScorer:
         self._weights = self._find_weights(weights) if weights else {}
         self._k1, self._b = k1, b
         self._term_saturation = self._make_saturation(
-            *((len(postings.number_by_id), postings.total_length) if shared is None else (shared.texts, shared.length))
+            *(postings.count(with_aside=not postings.leaves_aside) if shared is None else (shared.texts, shared.length))
         )
         self.ops: ArrayOps[Any]
         """Array operations for columns of numbers and scores."""
@@ -257,13 +278,32 @@ class QueryScorer:
         found = [self._scores.frequencies(held.by_term[term], numbers) for term in self._terms]
         shares = sums.apply(partial(_sum_where, weights), numbers, *found)
         others = sums.apply(partial(_sum_where, rarities), numbers, *found) if self._names else shares
+        if held.aside:  # what a summary has of it is judged by a passage
+            counts = [number not in held.aside for number in sums.to_list(numbers)]
+            others = sums.apply(mul, others, sums.ints(counts))
         rarities += unknown
-        most = min(sum(rarities), _MOST_COVERED * max(rarities, default=0.0))
+        most = _limit_mass(rarities)
         total = sum(weights) + sum(unknown)
         return Coverage(
             sums.apply(partial(mul, 1 / total), shares) if total else shares,
             sums.maximum(others) / most if most else 1.0,
         )
+
+    def weigh_terms(self, terms: Iterable[str] | None = None) -> TermWeights:
+        """How much each term says by its rarity among all texts here, those set aside included; of few texts all alike.
+
+        Args:
+            terms: None for the query's, without names.
+        """
+        held = self._postings
+        if terms is None:
+            terms = [term for term in (*self.terms, *self._unknown) if term not in self._names]
+        terms = list(dict.fromkeys(terms))
+        texts = len(held.number_by_id)
+        if texts < FEW_TEXTS:
+            return TermWeights(dict.fromkeys(terms, 1.0), min(float(len(terms)), _MOST_COVERED), 1.0)
+        rarities = [idf(texts, count) for count in held.text_counts(terms)]
+        return TermWeights(dict(zip(terms, rarities, strict=True)), _limit_mass(rarities), idf(texts, 0))
 
     def share_of(self, terms: Iterable[str], numbers: Any) -> float:
         """The largest share of some terms, by rarity, that one of these texts has; what no text has is rarest."""
@@ -278,7 +318,9 @@ class QueryScorer:
 
     def _unknown_idf(self, term: str) -> float:
         shared = self._shared
-        return idf(len(self._postings.number_by_id), 0) if shared is None else shared.idf(term)
+        if shared is not None:
+            return shared.idf(term)
+        return idf(self._postings.count(with_aside=not self._postings.leaves_aside)[0], 0)
 
     def _idf(self, term: int) -> float:
         """The rarity of a term: of one of the query among all texts that are ranked together."""
@@ -316,7 +358,12 @@ class QueryScorer:
         """
         held = self._postings
         question = None if question_id is None else self.number(question_id)
-        numbers, scores = map(self.ops.to_list, self.top(feedback.texts))
+        # A summary tells of many things: its words are no hint at what a question is about.
+        most = feedback.texts + min(len(held.aside), _MAX_ASIDE)
+        numbers, scores = map(self.ops.to_list, self.top(most))
+        if held.aside:
+            others = [number not in held.aside for number in numbers]
+            numbers, scores = (list(compress(each, others))[: feedback.texts] for each in (numbers, scores))
         texts = [
             (terms, score / scores[0])
             for number, score in zip(numbers, scores, strict=True)
@@ -330,7 +377,10 @@ class QueryScorer:
             terms, shares = sums.select(terms, are_words), sums.select(shares, are_words)
         # Long texts have thousands of terms, of which only the best become numbers of Python.
         held_by = sums.take(held.document_frequencies, terms)
-        weights = sums.apply(mul, shares, sums.map_distinct(partial(idf, len(held.number_by_id)), held_by))
+        if held.leaves_aside:
+            held_by = sums.apply(sub, held_by, sums.ints(list(map(held.count_aside, sums.to_list(terms)))))
+        counted, _ = held.count(with_aside=not held.leaves_aside)
+        weights = sums.apply(mul, shares, sums.map_distinct(partial(idf, counted), held_by))
         least = sums.to_list(sums.take(weights, sums.top_indices(weights, feedback.terms)[-1:]))
         if not least:
             return

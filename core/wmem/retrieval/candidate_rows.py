@@ -7,6 +7,7 @@ from itertools import repeat
 from operator import add, truediv
 from typing import Any, NamedTuple, TypeAlias
 
+from wmem.model.coverage import SUMMARY, find_coverage
 from wmem.model.history import Path
 from wmem.model.recall_profile import RecallProfile
 from wmem.model.results import RecallForm
@@ -145,11 +146,12 @@ class CandidateRows(NamedTuple):
         Args:
             floor: The score that it must have to be quoted.
         """
-        form: RecallForm = ""
-        if added:  # there is one of these for each hit, so that most take the shortest way
+        row = self.rows[position]
+        form: RecallForm = "summary" if row.type == SUMMARY and find_coverage(row) else ""
+        if added and not form:  # there is one of these for each hit, so that most take the shortest way
             form = "answer" if added[0][0] == "answer" else "record" if position in self.exchanges.records else ""
         parts = partial(self.parts, position, added, maxima, profile)
-        return Hit(self.rows[position], score, parts, self.path, "", form, score < floor)
+        return Hit(row, score, parts, self.path, "", form, score < floor)
 
     def parts(self, position: int, added: Added, maxima: SignalMaxima, profile: RecallProfile) -> Mapping[str, float]:
         """The parts of one row's score."""

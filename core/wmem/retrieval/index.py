@@ -62,12 +62,13 @@ class Index:
     def __contains__(self, id: object) -> bool:
         return id in self._postings.number_by_id
 
-    def add(self, id: str, text: str, group: int = 0, slot: int = 0) -> None:
+    def add(self, id: str, text: str, group: int = 0, slot: int = 0, *, aside: bool = False) -> None:
         """Add a text, or replace the one with this id, which keeps its place among the others.
 
         Args:
             group: Number of its group, from 1; 0 for none.
             slot: Its slot in the neighbour graph, see `wmem.retrieval.neighbors.NeighborGraph`; 0 for none.
+            aside: Whether it repeats others; see `Postings.set_aside`.
         """
         self._languages = None
         language, terms, spellings = self._analyzer.analyze(text)
@@ -86,6 +87,8 @@ class Index:
             slot=slot,
             language=_LANGUAGES.index(language),
         )
+        if aside:
+            held.set_aside(id)
         if is_known and held.needs_compaction:
             self.compact()
 
@@ -132,15 +135,17 @@ class Index:
         near = [each for term in unknown for each in near_spellings(term) if held.find_term(each) is not None]
         scorer = QueryScorer(held, [*self._select_terms(terms), *near], spellings=spellings)
         numbers, scores = scorer.top(self.count)
+        asked = [*scorer.terms, *unknown]
+        counted = self.count_texts(asked, with_aside=not held.leaves_aside)
         strengths = {
-            term: word_strength(self._document_frequency(term), self.count, common=is_common(term, language))
-            for term in (*scorer.terms, *unknown)
+            term: word_strength(counted.with_term[term], counted.texts, common=is_common(term, language))
+            for term in asked
         }
         evidence = scorer.sum_shared(strengths, numbers)
         matches = map(Match, *map(scorer.ops.to_list, (evidence, scores)))
         return WordMatches(
             dict(zip(scorer.ids(numbers), matches, strict=True)),
-            make_floor(strengths.values(), self.count, share_of_best),
+            make_floor(strengths.values(), counted.texts, share_of_best),
             scorer.terms,
         )
 
@@ -203,19 +208,24 @@ class Index:
             found.add_beside(beside)
         return found
 
-    def count_texts(self, terms: Sequence[str], ids: Iterable[str] | None = None) -> TermStatistics:
+    def count_texts(
+        self, terms: Sequence[str], ids: Iterable[str] | None = None, *, with_aside: bool = True
+    ) -> TermStatistics:
         """How many texts there are, and how many have each of these terms.
 
         Args:
             ids: Of the texts that count; None for all.
+            with_aside: Whether those set aside count, too.
         """
         held = self._postings
         if ids is not None:
             numbers = {number for id in ids if (number := held.number_by_id.get(id)) is not None}
+            if not with_aside:
+                numbers -= held.aside.keys()
             length = sum(map(held.columns.lengths.__getitem__, numbers))
             return TermStatistics(len(numbers), length, {term: held.count_among(term, numbers) for term in terms})
-        counts = zip(terms, held.text_counts(terms), strict=True)
-        return TermStatistics(self.count, held.total_length, dict(counts))
+        counts = zip(terms, held.text_counts(terms, with_aside=with_aside), strict=True)
+        return TermStatistics(*held.count(with_aside=with_aside), dict(counts))
 
     def query_terms(self, query: str) -> list[str]:
         """The distinct terms of a query, in its order; of a long one those in the fewest texts.

@@ -19,6 +19,8 @@ from wmem.analysis.analyzer import SPELLED
 TF_BITS = 5
 """A posting is the number of its text, followed by these low bits for the term frequency."""
 TF_MAX = (1 << TF_BITS) - 1
+FEW_TEXTS = 16
+"""Fewest texts that tell how rare a word is; what is set aside is counted with fewer."""
 _MIN_TOMBSTONES = 64  # fewest tombstones that are worth compacting
 _MAX_CACHED_TERMS = 128
 """How many terms have cached counts by group: queries share the frequent terms, whose postings are long."""
@@ -104,6 +106,9 @@ class Postings:
         """The postings of each term."""
         self.document_frequencies = array("I")
         """How many live texts contain each term (document frequency)."""
+        self.aside: dict[int, None] = {}
+        """The numbers of live texts that repeat others, as summaries do: see `set_aside`."""
+        self._aside_frequencies = array("I")  # how many of those contain each term; of later terms none
         self.group_sizes: dict[int, int] = {}
         self.group_lengths: dict[int, int] = {}
         self.spellings: dict[str, list[str]] = {}
@@ -159,6 +164,7 @@ class Postings:
     ) -> None:
         """Put another text in the place of a live one; see `append`."""
         number = self.number_by_id[id]
+        self._count_again(number)
         for place in self.terms_at(number):
             entries = self.by_term[place]
             del entries[bisect_left(entries, number << TF_BITS)]
@@ -179,6 +185,41 @@ class Postings:
         self._forward_starts[number], self._forward_counts[number] = len(self._forward), len(places)
         self._forward.extend(places)
         self._replaced += 1
+
+    def set_aside(self, id: str) -> None:
+        """Let a text say nothing of how rare words are, nor how long texts are, where there are enough others."""
+        number = self.number_by_id[id]
+        self.aside[number] = None
+        held = self._aside_frequencies
+        held.extend(repeat(0, len(self.terms) - len(held)))
+        for term in self.terms_at(number):
+            held[term] += 1
+
+    def _count_again(self, number: int) -> None:
+        if number in self.aside:
+            del self.aside[number]
+            for term in self.terms_at(number):
+                self._aside_frequencies[term] -= 1
+
+    @property
+    def leaves_aside(self) -> bool:
+        """Whether there are texts set aside, and enough others."""
+        return bool(self.aside) and len(self.number_by_id) - len(self.aside) >= FEW_TEXTS
+
+    def count(self, *, with_aside: bool = False) -> tuple[int, int]:
+        """How many texts say how rare words are, and their length in terms.
+
+        Args:
+            with_aside: Whether those set aside count, too.
+        """
+        if with_aside or not self.aside:
+            return len(self.number_by_id), self.total_length
+        length = sum(map(self.columns.lengths.__getitem__, self.aside))
+        return len(self.number_by_id) - len(self.aside), self.total_length - length
+
+    def count_aside(self, term: int) -> int:
+        """How many of the texts set aside contain a term."""
+        return self._aside_frequencies[term] if term < len(self._aside_frequencies) else 0
 
     def move(self, number: int, group: int) -> None:
         """Put a text into another group."""
@@ -225,6 +266,7 @@ class Postings:
             return False
         _, groups, live, _, _ = self.columns
         live[number] = 0
+        self._count_again(number)
         group = groups[number]
         for term in self.terms_at(number):
             self.document_frequencies[term] -= 1
@@ -270,6 +312,8 @@ class Postings:
                 slot=slots[number],
                 language=spoken[number],
             )
+            if number in self.aside:
+                made.set_aside(self.ids[number])
         return made
 
     def find_term(self, term: str) -> int | None:
@@ -304,10 +348,16 @@ class Postings:
         counted.postings_read = len(entries)
         return held
 
-    def text_counts(self, terms: Sequence[str]) -> list[int]:
-        """How many live texts contain each term."""
+    def text_counts(self, terms: Sequence[str], *, with_aside: bool = True) -> list[int]:
+        """How many live texts contain each term.
+
+        Args:
+            with_aside: Whether those set aside count, too.
+        """
         numbers = map(self.number_by_term.get, terms)
-        return [0 if number is None else self.document_frequencies[number] for number in numbers]
+        if with_aside or not self.aside:
+            return [0 if number is None else self.document_frequencies[number] for number in numbers]
+        return [0 if each is None else self.document_frequencies[each] - self.count_aside(each) for each in numbers]
 
     def hide_others(self, ids: Iterable[str]) -> Columns:
         """The columns, with all texts but these as if they were dropped."""
@@ -324,7 +374,10 @@ class Postings:
 
     def idf(self, term: int) -> float:
         """The inverse document frequency of a term."""
-        return idf(len(self.number_by_id), self.document_frequencies[term])
+        if not self.aside or not self.leaves_aside:
+            return idf(len(self.number_by_id), self.document_frequencies[term])
+        counted = len(self.number_by_id) - len(self.aside)
+        return idf(counted, self.document_frequencies[term] - self.count_aside(term))
 
 
 @lru_cache(4_096)

@@ -15,6 +15,7 @@ from wmem.analysis.dates import score_date
 from wmem.analysis.query_intent import QueryIntent
 from wmem.model.recall_profile import RecallProfile
 from wmem.model.zones import to_day
+from wmem.retrieval.arrays import ArrayOps
 from wmem.retrieval.bm25 import QueryScorer
 from wmem.retrieval.exchange_matches import ExchangeMatches, match_exchanges
 from wmem.retrieval.neighbors import MAX_NEIGHBORS, NeighborGraph
@@ -48,6 +49,13 @@ class CandidateColumns(NamedTuple, Generic[C]):
     near: C
     vector: C
     borrow_share: C
+
+    def weigh(self, ops: ArrayOps[Any], shares: Mapping[int, float]) -> "CandidateColumns[Any]":
+        """The candidates, some with a share of their own BM25 score, by their places."""
+        if not shares:
+            return self
+        factors = ops.floats([shares.get(at, 1.0) for at in range(len(ops.to_list(self.doc_numbers)))])
+        return CandidateColumns(self.doc_numbers, ops.apply(mul, self.bm25, factors), *self[2:])
 
 
 def select_candidates(

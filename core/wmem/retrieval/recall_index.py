@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from wmem.analysis.analyzer import Analyzer, to_words
 from wmem.engine.derived import Derived
+from wmem.model.coverage import find_coverage
 from wmem.model.row import Row
 from wmem.model.row_text import read_wording, row_text
 from wmem.retrieval.exchanges import Exchanges, Position
@@ -177,7 +178,7 @@ class RecallIndex(Derived):
             name, thread = None, _ITEM_THREAD
         if row.key is not None or (row.role is None and row.type not in _SEQUENTIAL_TYPES):
             self._remove_neighbor(id)
-            self.index.add(id, text)
+            self.index.add(id, text, aside=bool(find_coverage(row)))
             self._put_statements(id, text, _USER, fact=True)
             return
         role = row.role or _SEQUENTIAL_TYPES[row.type]

@@ -18,7 +18,7 @@ from wmem.model.origin import list_merged_sources, names_merged, names_source
 from wmem.model.recall_profile import RecallProfile
 from wmem.model.row import Row
 from wmem.retrieval.arrays import ListOps
-from wmem.retrieval.bm25 import Feedback
+from wmem.retrieval.bm25 import Feedback, TermWeights
 from wmem.retrieval.candidate_rows import CandidateRows, Hit, RankedRow, order_for_note
 from wmem.retrieval.exchange_matches import NO_MATCHES
 from wmem.retrieval.index import WordMatches
@@ -37,7 +37,16 @@ from wmem.retrieval.ranking import (
 )
 from wmem.retrieval.recall_index import RecallIndex, VectorCache
 from wmem.retrieval.skills import lead_with_skills
-from wmem.retrieval.summaries import find_once, is_represented, read_coverage
+from wmem.retrieval.summaries import (
+    MAX_JUDGED,
+    NOT_JUDGED,
+    PassageTerms,
+    SummaryJudgement,
+    find_once,
+    is_represented,
+    judge_summaries,
+    read_coverage,
+)
 from wmem.retrieval.updates import mark_updates
 from wmem.rules.composite_query import BesideText
 from wmem.rules.importance import importance
@@ -262,13 +271,17 @@ def _share_statistics(
         return None
     terms = _list_terms(replicas, texts)
 
-    def count(memory: RecallIndex, ids: Sequence[str] | None) -> TermStatistics:
-        return memory.index.count_texts(terms, ids)
+    def count(memory: RecallIndex, ids: Sequence[str] | None, *, with_aside: bool) -> TermStatistics:
+        return memory.index.count_texts(terms, ids, with_aside=with_aside)
 
-    return TermStatistics.sum(
-        replica.use_derived(RecallIndex, partial(count, ids=ids), replica.analyzer)
-        for replica, ids in zip(replicas, inherited, strict=True)
-    )
+    def count_all(*, with_aside: bool) -> TermStatistics:
+        return TermStatistics.sum(
+            replica.use_derived(RecallIndex, partial(count, ids=ids, with_aside=with_aside), replica.analyzer)
+            for replica, ids in zip(replicas, inherited, strict=True)
+        )
+
+    counted = count_all(with_aside=False)
+    return counted if counted.texts >= _FEW_TEXTS else count_all(with_aside=True)
 
 
 def _list_terms(replicas: Iterable[Replica[Any]], texts: Iterable[str]) -> list[str]:
@@ -383,6 +396,7 @@ def _collect_candidates(  # noqa: PLR0917  # one call in a loop over all that di
         )
         if similarities is not None and inherited is not None:
             similarities = similarities.hide_others(inherited)
+        is_close = similarities is not None and similarities.closeness() >= profile.closeness_floor
         columns, exchanges, coverage = select_candidates(
             scorer,
             memory.neighbors,
@@ -407,6 +421,13 @@ def _collect_candidates(  # noqa: PLR0917  # one call in a loop over all that di
         if outdated:
             left = {row.id for row in outdated}
             accepted = [ok and row is not None and row.id not in left for row, ok in zip(found, accepted, strict=True)]
+        if memory.index.postings.aside:
+            weights = [scorer.weigh_terms(), *map(scorer.weigh_terms, aims)]
+            judged = _judge_summaries(replica, found, accepted, weights)
+            if profile.question_floor and query.for_note and not is_close:
+                accepted = [ok and judged.fits.get(at, True) for at, ok in enumerate(accepted)]
+            coverage = max(coverage, judged.coverage)
+            columns = columns.weigh(scorer.ops, judged.shares)
         candidates = [row for row in compress(found, accepted) if row is not None]
         ops = scorer.ops
         if len(candidates) < len(found):
@@ -436,7 +457,6 @@ def _collect_candidates(  # noqa: PLR0917  # one call in a loop over all that di
         if aims and candidates:
             coverage = max(coverage, *(scorer.share_of(each, columns.doc_numbers) for each in aims))
         factor = profile.user if intent.of_user else 1.0
-        is_close = similarities is not None and similarities.closeness() >= profile.closeness_floor
         if candidates and (intent.dates or is_close or texts < _FEW_TEXTS):
             # Found by its day or its meaning it need not have the question's words, and few texts tell of no word how
             # rare it is.
@@ -445,6 +465,33 @@ def _collect_candidates(  # noqa: PLR0917  # one call in a loop over all that di
         return CandidateRows(replica.path, candidates, signals, ops, exchanges, factor, coverage, left_out, bool(dated))
 
     return replica.use_derived(RecallIndex, collect, replica.analyzer)
+
+
+def _judge_summaries(
+    replica: Replica[Any], rows: Sequence[Row | None], accepted: list[bool], questions: Sequence[TermWeights]
+) -> SummaryJudgement:
+    """What the summaries among candidates are worth by their best passages; nothing of a question without words.
+
+    Args:
+        rows: The candidates, best first.
+        accepted: Which of them may be hits; those of later summaries become False.
+        questions: What the question's words say, and those of what is looked for beside it.
+    """
+    sums = [
+        (at, row)
+        for at, row in enumerate(rows)
+        if accepted[at] and row is not None and row.type == SUMMARY and read_coverage(replica, row)
+    ]
+    for at, _ in sums[MAX_JUDGED:]:
+        accepted[at] = False
+    questions = [each for each in questions if each.mass]
+    if not sums or not questions:
+        return NOT_JUDGED
+
+    def judge(passages: PassageTerms) -> SummaryJudgement:
+        return judge_summaries({at: passages.read(row) for at, row in sums[:MAX_JUDGED]}, questions)
+
+    return replica.use_derived(PassageTerms, judge, replica.analyzer)
 
 
 def _find_question(memory: RecallIndex, newest: Sequence[Row], text: str) -> Row | None:

@@ -2,23 +2,111 @@
 
 While most of what a summary covers can be found itself, the summary is no hit. Once most of it is gone the summary is
 one, and of it and what is left of what it covers the better match. A summary tells of many things and shares some words
-with most questions: the best few are found.
+with most questions: it is judged by the two sentences that have most of one together, and the best few are found.
 """
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, ClassVar, TypeAlias, TypeVar
+from itertools import pairwise
+from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 
+from wmem.analysis.analyzer import Analyzer
+from wmem.analysis.sentences import split_sentences
 from wmem.engine.derived import Derived
 from wmem.engine.replica import Replica
 from wmem.model.coverage import SUMMARY, Coverage, find_coverage
 from wmem.model.history import Path
 from wmem.model.row import Row
+from wmem.model.row_text import row_text
+from wmem.retrieval.bm25 import TermWeights
 
-MAX_SUMMARIES = 4
+MAX_SUMMARIES = 6
 """Summaries that one search finds."""
+MAX_JUDGED = 32
+"""Summaries of one scope that are judged by their passages: the best by all their words."""
+_LEAST_FIT = 0.5
+_LEAST_SHARE = 0.5  # of the best fit, that each summary must have
+_MAX_KNOWN = 512  # summaries whose terms are cached
 R = TypeVar("R")
 Covers: TypeAlias = Callable[[Path, Row], Sequence[Coverage]]
 """What a row of a scope covers."""
+
+
+class PassageTerms(Derived):
+    """The terms of each sentence of those summaries that searches met."""
+
+    __slots__ = ("_analyzer", "_known")
+    begins_empty: ClassVar[bool] = True
+
+    def __init__(self, analyzer: Analyzer) -> None:
+        self._analyzer = analyzer
+        self._known: dict[str, list[frozenset[str]]] = {}
+
+    def apply(self, changed: Mapping[str, Row | None], /) -> None:
+        for id in changed:
+            self._known.pop(id, None)
+
+    def read(self, row: Row) -> list[frozenset[str]]:
+        """The terms of each sentence of a row of the scope."""
+        known = self._known.get(row.id)
+        if known is None:
+            while len(self._known) >= _MAX_KNOWN:
+                del self._known[next(iter(self._known))]
+            text = row_text(row)
+            language = self._analyzer.analyze(text).language
+            known = self._known[row.id] = [
+                frozenset(self._analyzer.to_terms(sentence, language)) for sentence in split_sentences(text)
+            ]
+        return known
+
+
+class SummaryJudgement(NamedTuple):
+    """What summaries are worth to a question, by their places among the candidates.
+
+    Attributes:
+        fits: Whether a passage holds enough of the question's words together.
+        shares: The share of the question's words in the whole of it that its best passage has.
+        coverage: The share of the question that the best passage has of those that fit.
+    """
+
+    fits: Mapping[int, bool]
+    shares: Mapping[int, float]
+    coverage: float
+
+
+NOT_JUDGED = SummaryJudgement({}, {}, 0.0)
+
+
+def judge_summaries(
+    summaries: Mapping[int, Sequence[frozenset[str]]], questions: Sequence[TermWeights]
+) -> SummaryJudgement:
+    """Judge each summary by the two sentences in a row that have most of a question.
+
+    How well they fit is the cosine of their words with the question's, each weighted by its rarity and the passage's
+    length left alone: to hold a quarter of a long question is as much as half of a short one.
+
+    Args:
+        summaries: The terms of each one's sentences, by its place.
+        questions: Texts that are looked for, each with a word at least.
+    """
+    fits, shares, coverages = dict.fromkeys(summaries, 0.0), dict.fromkeys(summaries, 0.0), dict[int, float]()
+    for at, sentences in summaries.items():
+        for weights in questions:
+            passage, whole = _weigh_passage(sentences, weights.by_term)
+            fits[at] = max(fits[at], passage / math.sqrt(weights.mass * weights.rarest))
+            coverages[at] = max(coverages.get(at, 0.0), passage / weights.mass)
+            shares[at] = max(shares[at], passage / whole if whole else 0.0)
+    least = max(_LEAST_FIT, _LEAST_SHARE * max(fits.values(), default=0.0))
+    enough = {at: fit >= least for at, fit in fits.items()}
+    return SummaryJudgement(enough, shares, max((coverages[at] for at in enough if enough[at]), default=0.0))
+
+
+def _weigh_passage(sentences: Sequence[frozenset[str]], weights: Mapping[str, float]) -> tuple[float, float]:
+    """What the best two sentences in a row have of a question, and what all of them have."""
+    held = [weights.keys() & each for each in sentences]
+    pairs = [one | other for one, other in pairwise(held)] or held
+    best = max((sum(map(weights.__getitem__, each)) for each in pairs if each), default=0.0)
+    return best, sum(map(weights.__getitem__, set[str]().union(*held)))
 
 
 class CoverageCache(Derived):
