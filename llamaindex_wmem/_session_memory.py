@@ -106,7 +106,9 @@ class SessionMemory(BaseMemory):
         begun = to_storable(history, RECENT_VIEWS)
         made = cls(**fields)
         made._counter = counter
-        if (handle, counter, features, redaction, gate, summarizer) != (None,) * 6 or not enable_skill_extraction:
+        if (handle, counter, features, redaction, gate, summarizer) != (
+            None,
+        ) * 6 or enable_skill_extraction is not True:
             memory = fields["url"] if handle is None else handle
             made._use(
                 LazyMemory(

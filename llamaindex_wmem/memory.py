@@ -186,7 +186,9 @@ class WmemMemory(SessionMemory):
             url, agent_id = handle.url, handle.agent_id
         if store is not None:
             check_registered(store)
-            if (url, tokenizer_fn, features, redaction, gate, summarizer) != (None,) * 6 or not enable_skill_extraction:
+            if (url, tokenizer_fn, features, redaction, gate, summarizer) != (
+                None,
+            ) * 6 or enable_skill_extraction is not True:
                 msg = (
                     f"the opener of {store!r} has url, counter and all other options: leave url, tokenizer_fn, "
                     "features, redaction, gate, summarizer and enable_skill_extraction out"

@@ -71,6 +71,14 @@ def test_what_an_adapter_opens_by_a_url_has_the_gate_that_it_was_given(tmp_path:
     WmemMiddleware(url, budget=500, agent_id="a", session="s", gate=STRICT)
 
 
+@pytest.mark.parametrize("bad", ["no", 0, 1])
+def test_whether_skills_are_made_is_yes_or_no(bad: Any) -> None:
+    with pytest.raises(InvalidInputError, match="enable_skill_extraction"):
+        WmemMemory.from_defaults(session_id="s", url="memory://", agent_id="a", enable_skill_extraction=bad)
+    with pytest.raises(InvalidInputError, match="enable_skill_extraction"):
+        WmemChatMessageHistory("s", url="memory://", agent_id="a", enable_skill_extraction=bad)
+
+
 def test_an_open_memory_or_a_name_has_its_own() -> None:
     one: dict[str, Any] = {"gate": STRICT}
     wmem.register("own gate", lambda: wmem.open("memory://", agent_id="a"), replace=True)
