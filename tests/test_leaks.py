@@ -184,6 +184,7 @@ def _objects_of_turns(memory: wmem.AgentMemory) -> dict[str, Any]:
     turn = memory.turn("turns")
     draft = wmem.ItemDraft(content=CONTENT)
     made = [turn.memorize(draft), turn, turn.assemble_context(CONTENT, 500), wmem.Filters(), draft, types]
+    made += [types["working"].capacity()]
     made += [types["working"], types["episodic"], types["semantic"], types["conversation"]]
     turn.commit()
     [trace] = memory.traces("turns")
