@@ -389,7 +389,7 @@ class GateSuite(FacetSuite):
     def test_a_rule_of_the_users_own_says_where_an_item_is_promoted_to(
         self, open_memory: MemoryOpener, call: Call
     ) -> None:
-        memory = open_memory(gate=Gate(routes=[Route("receipts", ["working", "semantic"], tags=["receipt"])]))
+        memory = open_memory(gate=Gate(routes=[Route("receipts", ["Working", " SEMANTIC"], tags=["receipt"])]))
         items = memory.scope("s").items
         receipt = call(items.add, "paid 7 euros", type="observation", tags=["Receipt"])
         plain = call(items.add, "saw a heron", type="observation")

@@ -109,7 +109,7 @@ def _find_target(handle: Handle, row: Row, rest: Mapping[str, Any]) -> str:
         type_name, source = normalize_type(row.type, dynamic_type), rest.get("source") or ""
         named = find_route(Subject(type_name, kind, row.tags, source, importance), routes)
         for store in () if named is None else named.stores:
-            if (name := f"{RESERVED_PREFIX}{store}") in (SEMANTIC, EPISODIC):
+            if (name := f"{RESERVED_PREFIX}{store.strip().casefold()}") in (SEMANTIC, EPISODIC):
                 return name
     return route(row, kind, dynamic_type)
 
