@@ -36,6 +36,9 @@ def summaries(call: Call, scope: Any) -> list[Any]:
     return [item for item in call(scope.items.all) if item.type == "summary"]
 
 
+KEY = wmem.KeyRing.new_key()
+
+
 def add_event(call: Call, clock: Clock, memory: Any, at: int) -> Any:
     clock.advance(60)
     return call(memory.types["episodic"].memorize, ItemDraft(f"event {at}", fields={"importance": (at % 10) / 10})).item
@@ -186,6 +189,18 @@ class EpisodesSuite(FacetSuite):
         call(memory.close)
         assert b"anvil" not in store_bytes()
         assert (b"ferry" in store_bytes()) is is_plaintext
+
+    def test_what_was_told_is_told_anew_after_a_restore_of_before(self, memory: wmem.AgentMemory, call: Call) -> None:
+        session = memory.scope("s")
+        call(memory.types["episodic"].memorize, tell(TOPICS[6]))
+        call(session.messages.append, [said("user", tell(topic)) for topic in TOPICS[:6]])
+        call(memory.types.session("s")["conversation"].close)
+        before = call(memory.snapshot, key=KEY)
+        for _ in range(2):
+            assert call(memory.maintain).jobs["close-episodes"].changed == 1
+            assert call(memory.maintain).jobs["close-episodes"].changed == 0
+            assert len(summaries(call, memory.episodic)) == 1
+            call(memory.restore, before, key=KEY)
 
     def test_a_session_that_goes_on_is_told_on(
         self, memory: wmem.AgentMemory, call: Call, episodic: EpisodicMemory

@@ -53,14 +53,15 @@ class _Look(NamedTuple):
         episodic: As of which cursor of episodic memory.
         conversation: As of which cursor of the closed turns.
         due: Until when no episode is over that was not then.
-        losses: How many summaries were lost before.
+        lives: What was known then of summaries and of closed turns; another value where it was read anew, as after a
+            restore, or summaries were lost.
         settled: The sessions that need no look, as of which of their versions.
     """
 
     episodic: Cursor
     conversation: Cursor
     due: float
-    losses: int
+    lives: tuple[object, ...]
     settled: dict[SessionLife, int]
 
 
@@ -87,14 +88,15 @@ def _close_in(context: JobContext, handle: Handle) -> Flow[Mapping[str, int]]:
         return tally
     settings = context.types.episodic
     limits = EpisodeLimits(settings.gap_s, settings.max_steps, settings.max_tokens)
-    losses = episodic.use_derived(EpisodeSummaries, lambda sums: sums.losses)
-    settled = look.settled if isinstance(look, _Look) and look.losses == losses else {}
+    turns = conversation.use_derived(ClosedTurns, lambda turns: turns.life)
+    lives = (turns, *episodic.use_derived(EpisodeSummaries, lambda sums: (sums.life, sums.losses)))
+    settled = look.settled if isinstance(look, _Look) and look.lives == lives else {}
     closer = _Closer(context, handle, limits, settings.summary_tokens, tally)
     yield from closer.close_items(episodic, list_closed_threads(conversation))
     yield from closer.close_turns(episodic, conversation, settled)
     if not tally["failed"]:  # else it is tried again in the next pass
         due = -math.inf if closer.is_full else closer.due
-        context.store.values[key] = _Look(*cursors, due, losses, settled)
+        context.store.values[key] = _Look(*cursors, due, lives, settled)
     return tally
 
 

@@ -47,15 +47,17 @@ class EpisodeSummaries(Derived):
         of_items: Those of episodes of items, by their ids.
         of_turns: Those of closed sessions, by the threads that these are, and their ids.
         threads: The threads of the latter, by their ids.
+        life: Another object whenever this was made anew, from what is stored.
         losses: How many of those that were there are not any more.
     """
 
-    __slots__ = ("losses", "of_items", "of_turns", "threads")
+    __slots__ = ("life", "losses", "of_items", "of_turns", "threads")
 
     def __init__(self) -> None:
         self.of_items: dict[str, Row] = {}
         self.of_turns: dict[str, dict[str, Row]] = {}
         self.threads: dict[str, str] = {}
+        self.life = object()
         self.losses = 0
 
     def apply(self, changed: Mapping[str, Row | None], /) -> None:

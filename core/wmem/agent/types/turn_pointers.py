@@ -125,9 +125,10 @@ class ClosedTurns(Derived):
         sessions: The pointers of each session by their ids, in the order in which its turns were closed first.
         versions: How often those of each session changed.
         closed_at: When each session was closed last.
+        life: Another object whenever this was made anew, from what is stored.
     """
 
-    __slots__ = ("closed_at", "pointers", "sessions", "sizes", "versions")
+    __slots__ = ("closed_at", "life", "pointers", "sessions", "sizes", "versions")
 
     def __init__(self) -> None:
         self.pointers: dict[str, TurnPointer] = {}
@@ -135,6 +136,7 @@ class ClosedTurns(Derived):
         self.sessions: dict[SessionLife, dict[str, TurnPointer]] = {}
         self.versions: dict[SessionLife, int] = {}
         self.closed_at: dict[SessionLife, float] = {}
+        self.life = object()
 
     def apply(self, changed: Mapping[str, Row | None], /) -> None:
         for id, row in changed.items():
