@@ -446,6 +446,11 @@ class TurnSuite(FacetSuite):
             with pytest.raises(InvalidInputError):
                 call(memory.turn("s", goals=["ship"]).report_progress, *bad)
 
+    def test_an_error_quotes_no_goal(self, memory: wmem.AgentMemory, call: Call) -> None:
+        turn = memory.turn("s", goals=["ship", "write to ada@example.org"])
+        with pytest.raises(wmem.InvalidInputError, match="known: 'ship', str of 24 characters"):
+            call(turn.report_progress, "write to bob@example.org", 0.5)
+
     # -- the end
 
     def test_a_commit_tells_what_was_written_and_is_one_step_however_often(

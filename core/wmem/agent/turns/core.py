@@ -420,7 +420,7 @@ class TurnCore:
 
 def _check_progress(goal: str, delta: float, note: str, goals: Sequence[str]) -> tuple[str, float, str]:
     if goal not in goals:
-        known = ", ".join(map(repr, goals)) or "none"
+        known = ", ".join(map(describe, goals)) or "none"
         raise InvalidInputError(f"{describe(goal)} is no goal of this turn; known: {known}")
     if isinstance(delta, bool) or not isinstance(delta, int | float) or not -1 <= delta <= 1:
         raise InvalidInputError(f"delta must be a share from -1 to 1, got {describe(delta)}")
