@@ -53,6 +53,19 @@ class SkillsSuite(FacetSuite):
         assert call(other.maintain, JOB).jobs["extract-skills"].changed == 0
         assert len(skills(other, call)) == 1
 
+    def test_a_skill_is_made_anew_after_a_restore_of_before(self, memory: wmem.AgentMemory, call: Call) -> None:
+        for number in range(3):
+            work(memory, call, f"s{number}", number)
+        call(memory.working.entries.set, "inn", "The Anchor")
+        key = wmem.KeyRing.new_key()
+        call(memory.semantic.items.add, "The inn has nine rooms.", type="fact")
+        before = call(memory.snapshot, key=key)
+        for _ in range(3):
+            call(memory.maintain, JOB)
+            assert len(skills(memory, call)) == 1
+            call(memory.restore, before, key=key)
+            assert skills(memory, call) == []
+
     def test_more_uses_raise_the_support_of_the_same_skill(
         self, memory: wmem.AgentMemory, call: Call, clock: Clock
     ) -> None:

@@ -36,6 +36,7 @@ _MAX_CALLS = 10_000
 _MAX_SESSIONS = 2_000
 """Closed sessions whose messages are read, the newest ones, each once in a process."""
 _SESSIONS_PER_READ = 64
+_MINED = f"{NAME}: mined"
 
 
 class _Session(NamedTuple):
@@ -63,7 +64,8 @@ def extract_skills(context: JobContext) -> Flow[JobReport]:
     for scope in sorted(scopes) if context.extracts_skills else ():
         traces, version = yield from _read_traces(context, scope)
         target = long_term_handle(context.root, scope, SEMANTIC)
-        key = NAME, scope
+        # Of a scope that is there: what is known of others is forgotten.
+        key = _MINED, next(path for name in (EPISODIC, CONVERSATION) if (path := (*scope, name)) in context.paths)
         if context.store.values.get(key) == version:
             continue
         newest = _choose_newest(traces)
@@ -86,14 +88,15 @@ def _read_traces(context: JobContext, scope: Path) -> Flow[tuple[list[Trace], ob
     """The traces of a long-term memory, and what is another value whenever they are others."""
     traces: list[Trace] = []
     threads: set[str] = set()
-    version = 0
+    version: object = None
     if (*scope, EPISODIC) in context.paths:
         [replica] = yield from context.engine.sync([(*scope, EPISODIC)])
 
-        def list_tracked(calls: TrackedCalls) -> tuple[list[Trace], set[str], int]:
+        def list_tracked(calls: TrackedCalls) -> tuple[list[Trace], set[str], object]:
             with replica.lock:
                 replica.catch_up(TrackedCalls, calls)
-                return calls.list_traces(replica.path, replica.state), calls.list_threads(), calls.version
+                found = calls.list_traces(replica.path, replica.state)
+                return found, calls.list_threads(), (calls.life, calls.version)
 
         traces, threads, version = replica.use_derived(TrackedCalls, list_tracked)
     sessions: Mapping[SessionLife, _Session] = {}

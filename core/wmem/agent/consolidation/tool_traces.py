@@ -49,12 +49,14 @@ class TrackedCalls(Derived):
     """The calls that were tracked in episodic memory, as traces.
 
     Attributes:
+        life: Another object whenever this was made anew, from what is stored, as after a restore.
         version: Another number whenever a call was added or taken away.
     """
 
-    __slots__ = ("_by_thread", "_places", "_stale", "_traces", "version")
+    __slots__ = ("_by_thread", "_places", "_stale", "_traces", "life", "version")
 
     def __init__(self) -> None:
+        self.life = object()
         self.version = 0
         self._places: dict[str, _TrackedCall] = {}
         self._by_thread: dict[ThreadKey, dict[str, None]] = {}
