@@ -72,6 +72,18 @@ def test_what_is_no_option_is_refused(options: dict[str, Any]) -> None:
         wmem.Redaction.strict(**({"kinds": None} if "on_every_put" in options else options))
 
 
+def test_the_key_of_a_vault_is_asked_for_only_when_something_is_hidden() -> None:
+    class Remote(wmem.MemoryVault):
+        @property
+        def key(self) -> bytes:
+            raise OSError("away")
+
+    redaction = wmem.Redaction(vault=Remote())
+    assert redaction.redact("nothing here").text == "nothing here"
+    with pytest.raises(OSError, match="away"):
+        redaction.redact(TEXT)
+
+
 def test_what_is_no_text_and_no_json_is_refused() -> None:
     redaction: Any = wmem.Redaction(vault=wmem.MemoryVault())
     for text in (None, b"x", 3, ["x"]):

@@ -85,7 +85,7 @@ class Redaction:
         object.__setattr__(self, "recognizers", tuple(_list_option(self.recognizers, "recognizers")))
         if wrong := [each for each in self.recognizers if not callable(each)]:
             raise InvalidInputError(f"a recognizer is a function from a text to spans, not {describe(wrong[0])}")
-        if self.vault is not None and not all(hasattr(self.vault, name) for name in ("key", "store", "reveal")):
+        if self.vault is not None and not all(hasattr(self.vault, name) for name in ("store", "reveal")):
             raise InvalidInputError(f"vault must be a wmem.Vault, as wmem.MemoryVault(), not {describe(self.vault)}")
         check_flag(self.on_every_put, "on_every_put")
 
