@@ -262,6 +262,14 @@ class SnapshotsSuite(FacetSuite):
         with pytest.raises(wmem.FeatureNotEnabledError):
             call(memory.clear, long_term=True)
 
+    def test_nothing_is_cleared_where_a_policy_cannot_be_read(self, memory: wmem.AgentMemory, call: Call) -> None:
+        session = memory.scope("s")
+        call(session.entries.set, "k", 1)
+        handle: Any = session._handle
+        handle.engine.replica(handle.path).state.policy = '{"long_term": 5}'  # as if somebody else had written it
+        with pytest.raises(wmem.CorruptionError, match="policy"):
+            call(memory.clear)
+
     def test_a_closed_memory_saves_restores_and_clears_nothing(self, open_memory: MemoryOpener, call: Call) -> None:
         memory = open_memory()
         snapshot = call(memory.snapshot)

@@ -2,11 +2,12 @@
 
 from collections.abc import Collection, Sequence
 
+from wmem.errors import CorruptionError
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
 from wmem.model.history import Path, is_cache, is_reserved
 from wmem.model.results import Erased
-from wmem.policy import parse_policy
+from wmem.policy import Policy, parse_policy
 from wmem.rules.routing import EPISODIC, SEMANTIC
 from wmem.scope.erasure import clear_rows, compact_and_purge, dispose, log_remaining
 from wmem.scope.handle import Handle
@@ -39,14 +40,25 @@ def dispose_working_memory(root: Handle) -> Flow[None]:
 
 
 def list_named_scopes(root: Handle, paths: Sequence[Path]) -> Flow[set[Path]]:
-    """The scopes that policies name in `long_term`: this memory's, and those that are stored."""
-    texts: set[str] = set()
+    """The scopes that policies name in `long_term`: this memory's, and those that are stored.
+
+    Raises:
+        CorruptionError: A policy cannot be read: nobody knows what it names.
+    """
+    texts: dict[str, Path] = {}
     for begin in range(0, len(paths), _READ_BATCH):
         batch = [path for path in paths[begin : begin + _READ_BATCH] if not is_reserved(path)]
         replicas = (yield from root.engine.sync_readable(batch)) if batch else []
-        texts |= {text for each in replicas if '"long_term"' in (text := each.state.policy or "")}
-    policies = [root.settings.policy, *map(parse_policy, texts)]
+        texts |= {text: each.path for each in replicas if '"long_term"' in (text := each.state.policy or "")}
+    policies = [root.settings.policy, *(_parse(text, path) for text, path in texts.items())]
     return {(root.path[0], *names) for policy in policies for names in policy.long_term}
+
+
+def _parse(text: str, path: Path) -> Policy:
+    try:
+        return parse_policy(text)
+    except ValueError as exc:
+        raise CorruptionError(f"scope {path!r} has stored a policy that is none: {exc}") from exc
 
 
 def _outermost(path: Path, above: Collection[Path]) -> Path:
