@@ -3,7 +3,9 @@
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cache
+
+from wmem.fork import cached_property
 
 # Soft hyphens, joiners, marks of direction, variation selectors, tags: they may stand within a value.
 _UNSEEN = re.compile(

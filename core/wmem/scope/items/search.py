@@ -204,7 +204,8 @@ def _search_by_recall(
         # Newest first among equals.
         newest = map(state.rows.__getitem__, reversed(_items_among(state, matches.keys())))
         passed = list(replace(search.filter, may_answer=None).apply(newest, now))
-        rows = sorted(search.filter.apply(passed, now), key=lambda row: matches[row.id].score, reverse=True)
+        timely = passed if search.filter.may_answer is None else filter(search.filter.may_answer, passed)
+        rows = sorted(timely, key=lambda row: matches[row.id].score, reverse=True)
         best = Match(*map(max, zip((0.0, 0.0), *(matches[row.id] for row in rows), strict=True)))
         shortfalls = {row.id: words.floor.shortfall(matches[row.id], best) for row in rows}
         above = [(matches[row.id].score, row) for row in rows if shortfalls[row.id] is None]
