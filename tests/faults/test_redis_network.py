@@ -390,7 +390,10 @@ def test_a_turn_is_one_step_and_told_once_whatever_the_network_loses(
         assert done.step == 3
         elsewhere = open_memory.in_other_process(f"agent-{step}")
         assert call(elsewhere.scope("s").queue.advance_step) == 4
-        assert [event.id for event in call(elsewhere.trace, turn.id).events if hasattr(event, "id")] == [item.id]
+        told = [
+            (type(event).__name__, event.id) for event in call(elsewhere.trace, turn.id).events if hasattr(event, "id")
+        ]
+        assert told == [("MemorizeTraced", item.id), ("RouteTraced", item.id)]
 
 
 def test_of_appends_together_one_that_fails_changes_nothing_and_is_told(
