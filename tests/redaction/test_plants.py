@@ -138,10 +138,12 @@ def test_whatever_stands_beside_what_a_second_time_changes_nothing(pieces: list[
 def test_a_value_is_found_where_it_stands(plant: Plant, data: st.DataObject) -> None:
     if plant.value not in plant.text:
         return
+    if plant.kind == "email" and not plant.value[0].isascii():
+        return  # where words are not set apart, what stands before the ASCII letters may be a sentence
     unseen = data.draw(st.sampled_from(["", "\u200b", "\u00ad", "\u2060"]))
     at = data.draw(st.integers(1, len(plant.value) - 1))
     value = plant.value[:at] + unseen + plant.value[at:]
     text = "\u200e" + plant.text.replace(plant.value, value)
     spans = [span for span in wmem.Redaction().find(text) if span.kind == plant.kind]
-    assert value in text[spans[0].start : spans[-1].end]
+    assert value.strip("\u200e\u200f") in text[spans[0].start : spans[-1].end]
     assert all(text[span.start].strip() and text[span.end - 1].strip() for span in spans)

@@ -189,7 +189,7 @@ def _lets_the_wrong_one_leave(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_store_that_does_one_thing_wrong_is_found_out(
     broken: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    operations = _operations(600)
+    operations = _operations(1_000)
     assert _difference(operations, tmp_path / "sound") is None
     broken(monkeypatch)
     assert _difference(operations, tmp_path / "broken") is not None

@@ -140,7 +140,10 @@ def _store_document(handle: Handle, document: Mapping[str, Any], history: Histor
         steps = [StepAdvanced(step, now)] if step > state.step else []
         # Only a new scope gets the history: to one that has its own, what is said of the same ids may be wrong.
         past = history.to_changes(handle.path, now) if state.policy is None else []
-        return [*room, *past, *map(ItemPut, rows), *steps], (len(rows), room)
+        changes = [*room, *past, *map(ItemPut, rows), *steps]
+        if not changes and state.policy is None and history.policy is not None:
+            changes = [StepAdvanced(0, now)]  # the exported scope was there, and held nothing any more
+        return changes, (len(rows), room)
 
     count, room = yield from handle.commit(decide, now)
     log_evictions(handle, room)
