@@ -39,7 +39,7 @@ __all__ = [
 
 T = TypeVar("T")
 
-TIERS: Mapping[str, int] = {"fast": 25, "ci": 100, "full": 100}
+TIERS: Mapping[str, int] = {"fast": 15, "ci": 100, "full": 100}
 """By tier: how many examples a property is tried on."""
 
 MODES = ("sync", "async")

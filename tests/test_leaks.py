@@ -282,6 +282,7 @@ def _is_valid(name: str, carrier: object) -> bool:
 
 
 @pytest.mark.parametrize(("module", "owner", "verb"), CALLS, ids=[".".join(filter(None, each)) for each in CALLS])
+@pytest.mark.slow
 def test_no_argument_is_repeated(module: str, owner: str | None, verb: str) -> None:
     call = _find(module, owner, verb)
     assert call is not None, f"no object to call {owner}.{verb} on: add one to `_objects`"

@@ -274,6 +274,7 @@ RECORDS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", RECORDS)
+@pytest.mark.slow
 def test_what_an_agent_recorded_is_packed_within_any_budget_as_its_provider_takes_it(name: str) -> None:
     found = list(find_conversations(RECORDS[name]))
     assert len(found) == 1

@@ -196,6 +196,7 @@ def test_a_hundred_updates_at_once_are_all_counted(session: Scope, call: Call) -
     assert sorted(call.run_concurrently([add_one] * 100)) == list(range(1, 101))
 
 
+@pytest.mark.slow
 def test_B49_eight_workers_open_a_fresh_store_at_once(tmp_path: Path) -> None:
     script = (
         "import sys, wmem\n"
@@ -414,6 +415,7 @@ def test_B66_control_tokens_in_a_text_are_plain_text(open_memory: MemoryOpener, 
     assert context.tokens > 30
 
 
+@pytest.mark.slow
 def test_B67_a_huge_monotonous_text_is_counted_in_bounded_time(
     open_memory: MemoryOpener, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -252,6 +252,7 @@ def test_a_pinned_result_without_its_call_is_told_of_once() -> None:
 
 @pytest.mark.parametrize("profile", ["anthropic", "gemini"])
 @pytest.mark.parametrize("stable", [False, True])
+@pytest.mark.slow
 def test_B13_what_such_a_beginning_costs_never_makes_a_budget_too_small(
     profile: ProviderProfile, *, stable: bool
 ) -> None:

@@ -8,7 +8,8 @@ from typing import TypeAlias
 import pytest
 
 import wmem
-from wmem.flow import Flow, Ports
+from tests.broken_flows import break_off
+from wmem.flow import Flow
 from wmem.model.change import Erased as ErasedIds
 from wmem.model.change import RowPlace
 from wmem.scope.erasure import dispose, erase
@@ -16,20 +17,6 @@ from wmem.scope.items.promotion import promote
 from wmem.scope.merge import merge_to_parent
 from wmem.state import State
 from wmem.testing.store_bytes import read_store_bytes
-
-
-def break_off(flow: Flow[object], ports: Ports, asks: int) -> bool:
-    """Drive a flow for so many calls of its ports; returns whether it came to its end."""
-    reply: object = None
-    for _ in range(asks):
-        try:
-            name, args = flow.send(reply)
-        except StopIteration:
-            return True
-        reply = ports[name](*args)
-    flow.close()
-    return False
-
 
 PLACES = ["lowest", "middle", "top", "long-term"]
 

@@ -29,6 +29,7 @@ def reader(monkeypatch: pytest.MonkeyPatch) -> Iterator[InMemoryMetricReader]:
     provider.shutdown()
 
 
+@pytest.mark.slow
 def test_no_metric_has_a_planted_value(reader: InMemoryMetricReader, open_memory: MemoryOpener, call: Call) -> None:
     memory = open_memory()
     planter = Planter(memory, call, PLANTS[::7])

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pytest
 
 import wmem
+from tests.broken_flows import break_off
 from tests.faults.test_cancellation import _Stepped as Stepped
 from tests.interrupts import Interrupted, interrupt_at
 from wmem.engine.ports import CallCancelledError
-from wmem.flow import Flow, Ports
+from wmem.flow import Flow
 
 if TYPE_CHECKING:
     from tests.faults.conftest import Rows, Spawn
@@ -67,19 +68,6 @@ LOOKS: dict[str, Callable[[wmem.AgentMemory], object]] = {
     "update": lambda memory: memory.scope("also").entries.update("state", lambda state: state),
     "create": lambda memory: memory.scope("both", "task").items.add("x"),
 }
-
-
-def break_off(flow: Flow[object], ports: Ports, asks: int) -> bool:
-    """Drive a flow for so many calls of its ports; returns whether it came to its end."""
-    reply: object = None
-    for _ in range(asks):
-        try:
-            name, args = flow.send(reply)
-        except StopIteration:
-            return True
-        reply = ports[name](*args)
-    flow.close()
-    return False
 
 
 @pytest.fixture

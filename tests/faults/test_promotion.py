@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import wmem
-from wmem.flow import Flow, Ports
+from tests.broken_flows import break_off
 from wmem.scope.items.promotion import promote
 
 if TYPE_CHECKING:
@@ -127,19 +127,6 @@ def test_what_two_processes_promote_is_there_once_wherever_one_of_them_is_killed
         results = items.promote_many(sorted(set(put))).results
         check(memory, [*kept, *((each.id, each.long_term_id or "") for each in results)])
         assert memory.semantic.items.count() == PUTS
-
-
-def break_off(flow: Flow[object], ports: Ports, asks: int) -> bool:
-    """Drive a flow for so many calls of its ports; returns whether it came to its end."""
-    reply: object = None
-    for _ in range(asks):
-        try:
-            name, args = flow.send(reply)
-        except StopIteration:
-            return True
-        reply = ports[name](*args)
-    flow.close()
-    return False
 
 
 @pytest.mark.parametrize("novelty", [0.0, 0.2], ids=["copied", "joined"])

@@ -359,6 +359,7 @@ def test_a_server_that_persists_nothing_is_warned_of(new_server: Any, caplog: py
         assert len([each for each in caplog.records if "persists nothing" in each.getMessage()]) == warned
 
 
+@pytest.mark.slow
 def test_a_cluster_that_is_opened_as_one_server_names_the_remedy(
     redis_cluster: list[RedisServer], mode: str, call: Call
 ) -> None:

@@ -236,6 +236,7 @@ def task(request: pytest.FixtureRequest) -> Iterator[Task]:
         yield Task(memory.scope("session"), request.param)
 
 
+@pytest.mark.slow
 def test_a_balanced_pack_holds_nine_tenths_of_what_a_made_up_task_needs(task: Task) -> None:
     assert task.found("balanced") >= SHARE
     assert task.found("evidence") >= SHARE
@@ -267,6 +268,7 @@ class Meaning:
 
 
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.slow
 def test_a_balanced_pack_holds_nine_tenths_of_a_task_in_other_words_with_an_embedder(seed: int) -> None:
     with opened() as memory:
         assert Task(memory.scope("session"), seed).found("balanced", words=IN_OTHER_WORDS) < 0.5

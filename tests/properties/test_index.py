@@ -155,6 +155,7 @@ def test_an_index_of_ten_thousand_texts_takes_less_than_ten_megabytes() -> None:
     assert int(measured.stdout) < 10_000_000
 
 
+@pytest.mark.slow
 def test_adding_takes_no_more_steps_in_a_large_index() -> None:
     texts = speech(2_000)
     analyzer = Analyzer()  # one, which knows the words already

@@ -51,6 +51,7 @@ def _check_growth(counter: StepCounter, small: str, large: str) -> None:
 
 
 @each_pattern
+@pytest.mark.slow
 def test_a_pattern_is_linear_on_texts_made_of_its_own_pieces(name: str) -> None:
     counter = StepCounter(PATTERNS[name])
     for before, pump, after in set(attacks(PATTERNS[name])):
@@ -59,6 +60,7 @@ def test_a_pattern_is_linear_on_texts_made_of_its_own_pieces(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(PATTERNS.keys() - set(SEARCHED)))
+@pytest.mark.slow
 def test_a_pattern_that_is_matched_at_a_place_is_linear_there(name: str) -> None:
     counter = StepCounter(PATTERNS[name])
     for before, pump, after in set(attacks(PATTERNS[name])):

@@ -527,6 +527,7 @@ def test_with_cursors_that_name_no_history_a_schedule_ends_wrong(
 
 
 @pytest.mark.parametrize("checked", ["nothing", "age", "history"])
+@pytest.mark.slow
 def test_with_compaction_that_checks_too_little_a_schedule_ends_wrong(
     checked: str, chance: Chance, monkeypatch: pytest.MonkeyPatch
 ) -> None:

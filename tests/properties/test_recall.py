@@ -195,6 +195,7 @@ def assert_alike(one: Near, other: Near) -> None:
 @pytest.mark.no_cover  # four times as fast; what it runs is covered by the test below
 @given(talk=talks(), gone=st.sets(st.integers(0, 30)), again=st.sets(st.integers(0, 30)), dense=st.booleans())
 @examples(0.4)
+@pytest.mark.slow
 def test_neighbours_are_the_same_after_any_history(
     talk: list[dict[str, object]], gone: set[int], again: set[int], *, dense: bool
 ) -> None:

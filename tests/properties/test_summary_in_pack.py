@@ -115,6 +115,7 @@ def test_a_summary_of_a_long_session_reads_a_bounded_part_and_says_how_much() ->
     assert context.dropped.count + len(context.messages) == 100_000
 
 
+@pytest.mark.slow
 def test_B62_a_hundred_rounds_of_summing_up_never_exceed_the_budget_nor_the_summary_its_cap(
     session: wmem.Scope,
 ) -> None:

@@ -83,6 +83,7 @@ def count_calls(text: str) -> int:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.slow
 def test_a_text_twice_as_long_takes_no_more_than_twice_the_calls(name: str) -> None:
     unit = HOSTILE[name]
     wmem.Redaction().redact("password 1")  # tables are made once

@@ -93,6 +93,7 @@ print(sum(is_left(plant, redaction.redact(plant.text).text) for plant in (*PLANT
 """
 
 
+@pytest.mark.slow
 def test_without_the_library_of_numbers_nothing_is_found_less() -> None:
     run = subprocess.run(
         [sys.executable, "-c", _WITHOUT_STDNUM],

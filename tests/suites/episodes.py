@@ -513,6 +513,7 @@ class EpisodesSuite(FacetSuite):
         assert all(line in said_there for line in lines)
         assert summaries(call, silent) == []
 
+    @pytest.mark.slow
     def test_b35_what_is_older_than_any_limit_of_reads_is_told_too_and_nothing_is_deleted(
         self, open_memory: MemoryOpener, call: Call
     ) -> None:

@@ -150,6 +150,7 @@ class IndexesSuite(FacetSuite):
         assert self._count_indexed(later) == 5
 
     @pytest.mark.backends(*STORED)
+    @pytest.mark.slow
     def test_who_lived_through_edits_finds_and_packs_what_others_do(
         self, open_memory: MemoryOpener, call: Call, clock: Clock
     ) -> None:

@@ -151,6 +151,7 @@ class PagesSuite(FacetSuite):
         assert [each.content for each in view.items.all(limit=2, after=items[0].id)] == ["1", "2"]
         assert [each.text for each in view.messages.all(2, before=stored[3].id)] == ["1", "2"]
 
+    @pytest.mark.slow
     def test_a_page_costs_the_same_however_long_the_list_is(
         self, memory: wmem.AgentMemory, call: Call, to_sync: ToSync
     ) -> None:

@@ -49,6 +49,7 @@ class PlantsSuite(EmbedderSuite):
         """All of them on one backend, some of them on the others: what is redacted does not depend on it."""
         return PLANTS if backend == "sqlite" else PLANTS[::_STEP]
 
+    @pytest.mark.slow
     def test_no_planted_value_is_kept_long_or_leaves(  # noqa: PLR0917  # fixtures
         self,
         plants: Sequence[Plant],
@@ -85,6 +86,7 @@ class PlantsSuite(EmbedderSuite):
             json.dumps(call(memory.scope("s").export), ensure_ascii=False).encode("utf-8", "surrogatepass")
         )
 
+    @pytest.mark.slow
     def test_strict_stores_no_planted_value_anywhere(
         self, open_memory: MemoryOpener, call: Call, store_bytes: Callable[[], bytes]
     ) -> None:

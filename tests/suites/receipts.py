@@ -39,6 +39,7 @@ def reasons(replay: Any) -> list[tuple[str, str, str]]:
 class ReceiptsSuite(FacetSuite):
     """A receipt holds no content; its replay is the prompt, or names what is missing and shows nothing."""
 
+    @pytest.mark.slow
     def test_prompts_of_many_shapes_are_replayed_to_the_byte_after_many_writes_in_another_process(
         self, open_memory: MemoryOpener, call: Call
     ) -> None:

@@ -130,6 +130,7 @@ class StandingSuite(FacetSuite):
         assert counted[1] < 1.2 * counted[0]
 
     @pytest.mark.parametrize("query", [None, "Where did ship 7 go?"])
+    @pytest.mark.slow
     def test_what_stands_keeps_its_place_beside_the_newest_messages_however_large(
         self, memory: wmem.AgentMemory, call: Call, query: str | None
     ) -> None:

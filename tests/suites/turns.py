@@ -130,6 +130,7 @@ class TurnSuite(FacetSuite):
         assert item is not None
         assert call(memory.episodic.items.get, item.id).content == item.content
 
+    @pytest.mark.slow
     def test_a_result_that_is_too_long_for_an_item_is_stored_in_parts_that_make_it_whole(
         self, memory: wmem.AgentMemory, call: Call
     ) -> None:

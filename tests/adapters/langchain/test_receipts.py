@@ -53,6 +53,7 @@ def recorded_talks() -> list[Any]:
 
 
 @pytest.mark.parametrize("talk", [None, *recorded_talks()])
+@pytest.mark.slow
 def test_each_prompt_of_a_model_is_replayed_message_for_message(
     script: Script, talk: Path | None, tmp_path: Path
 ) -> None:

@@ -88,6 +88,7 @@ class TestSessionsAtOnce(Everywhere):
 
     @pytest.mark.backends(*PLAIN)
     @pytest.mark.no_cover  # what takes longest in all tests; each step of a run has tests of its own
+    @pytest.mark.slow
     async def test_threads_that_run_at_once_lose_nothing_and_meet_nothing_of_another(
         self, url: str, guests: list[str]
     ) -> None:

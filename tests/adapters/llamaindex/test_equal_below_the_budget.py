@@ -125,6 +125,7 @@ def plain(memory: Any, script: Script) -> SimpleChatEngine:
 
 @pytest.mark.parametrize("how", ["chat", "achat"])
 @pytest.mark.parametrize("engine_of", [plain, context, condense])
+@pytest.mark.slow
 async def test_a_chat_engine_sends_the_same_messages(engine_of: Callable[..., Any], how: str) -> None:
     for at, (name, history) in enumerate(HISTORIES.items()):
         options = OPTIONS[at % len(OPTIONS)] | ({} if name in PLAIN else OPENAI)

@@ -86,6 +86,7 @@ class TestSessionsAtOnce(Everywhere):
 
     @pytest.mark.backends(*PLAIN)
     @pytest.mark.no_cover  # each step of a run has tests of its own
+    @pytest.mark.slow
     async def test_sessions_that_run_at_once_lose_nothing_and_meet_nothing_of_another(
         self, url: str, guests: list[str]
     ) -> None:

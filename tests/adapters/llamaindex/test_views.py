@@ -306,6 +306,7 @@ def test_another_memory_of_the_session_knows_it_too(make: Make) -> None:
     assert make().get_all() == [*garden(), NEW]
 
 
+@pytest.mark.slow
 def test_views_of_many_threads_are_all_known(make: Make) -> None:
     memory = make(token_limit=300, recall=False)
     memory.put_messages(garden())

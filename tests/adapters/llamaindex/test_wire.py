@@ -94,6 +94,7 @@ def agent(provider: Provider) -> FunctionAgent:
     return FunctionAgent(tools=[add], llm=provider.llm, streaming=False)
 
 
+@pytest.mark.slow
 async def test_B75_a_session_of_one_provider_is_replayed_to_another(
     make: Callable[..., WmemMemory], provider: Callable[..., Provider]
 ) -> None:
@@ -114,6 +115,7 @@ async def test_B75_a_session_of_one_provider_is_replayed_to_another(
     assert [message.get("tool_call_id") for message in sent[2:4]] == ["c1", "c2"]
 
 
+@pytest.mark.slow
 async def test_no_request_for_a_new_question_exceeds_the_limit(
     make: Callable[..., WmemMemory], provider: Callable[..., Provider]
 ) -> None:
