@@ -88,24 +88,23 @@ class LazyMemory:
             raise InvalidInputError(f"the memory is that of agent {memory.agent_id!r}, not of {agent_id!r}")
         else:
             self._url, self._needs, agent_id = memory.url, list_needs(memory), memory.agent_id
-        if counter is not None and not isinstance(memory, str):
-            raise InvalidInputError("an open memory counts with its own counter; pass counter to wmem.open instead")
         check_flag(enable_skill_extraction, _EXTRACTION)
-        is_plain = features is None and redaction is None and gate is None and enable_skill_extraction
-        if not is_plain and not isinstance(memory, str):
-            named = f"features, redaction, gate and {_EXTRACTION}"
-            raise InvalidInputError(f"an open memory has {named} of its own; pass them to wmem.open instead")
-        if summarizer is not None and not isinstance(memory, str):
-            raise InvalidInputError("an open memory has a summarizer of its own; pass it to wmem.open instead")
+        passed: dict[str, Any] = {
+            "counter": counter,
+            "features": features,
+            "redaction": redaction,
+            "gate": gate,
+            _EXTRACTION: None if enable_skill_extraction else False,
+            "summarizer": summarizer,
+        }
+        self._options = {name: option for name, option in passed.items() if option is not None}
+        if self._options and not isinstance(memory, str):
+            named = " and ".join(self._options)
+            raise InvalidInputError(f"an open memory has {named} of its own; pass that to wmem.open instead")
         self._agent_id = agent_id or ""
-        self._counter, self._features, self._redaction, self._gate = counter, features, redaction, gate
-        self._summarizer = summarizer
-        self._extracts_skills = enable_skill_extraction
-        # Before the first use, too, a copy needs them.
-        told = {"features": features not in (None, Features.all()), "redaction": redaction not in (None, Redaction())}
-        told[_EXTRACTION] = not enable_skill_extraction
-        told |= {"summarizer": summarizer is not None, "gate": gate not in (None, Gate())}
-        self._needs = _join(self._needs, [name for name, is_needed in told.items() if is_needed])
+        # Before the first use, too, a copy needs what is not a default; of a counter it is told once it is opened.
+        defaults = {"counter": counter, "features": Features.all(), "redaction": Redaction(), "gate": Gate()}
+        self._needs = _join(self._needs, (name for name, each in self._options.items() if each != defaults.get(name)))
         self._lock = new_renewed_lock()
         self._opened: Memory | None = None
         if self.missing:  # held at once: it may be closed elsewhere before the first use
@@ -137,16 +136,8 @@ class LazyMemory:
         """What it needs and does not hold: a copy without it is looked for in the process."""
         if self.given is not None or self.store is not None:
             return ()
-        held = {
-            _PASSWORD: isinstance(self._url, RedisUrl),
-            "counter": self._counter is not None,
-            "features": self._features is not None,
-            "redaction": self._redaction is not None,
-            "gate": self._gate is not None,
-            _EXTRACTION: not self._extracts_skills,
-            "summarizer": self._summarizer is not None,
-        }
-        return tuple(each for each in self._needs if not held.get(each))
+        held = {*self._options, *([_PASSWORD] if isinstance(self._url, RedisUrl) else ())}
+        return tuple(each for each in self._needs if each not in held)
 
     def memory(self) -> AgentMemory:
         """The memory's sync face."""
@@ -169,32 +160,14 @@ class LazyMemory:
     def _open(self) -> AgentMemory:
         if self.store is not None:
             return open_registered(self.store, self._agent_id)
-        return self._find() or open(
-            self._url,
-            agent_id=self._agent_id,
-            counter=self._counter,
-            features=self._features,
-            redaction=self._redaction,
-            gate=self._gate,
-            enable_skill_extraction=self._extracts_skills,
-            summarizer=self._summarizer,
-        )
+        return self._find() or open(self._url, agent_id=self._agent_id, **self._options)
 
     async def _aopen(self) -> AsyncAgentMemory:
         if self.store is not None:
             return await aopen_registered(self.store, self._agent_id)
         if (memory := self._find()) is not None:
             return memory.aio()
-        return await aopen(
-            self._url,
-            agent_id=self._agent_id,
-            counter=self._counter,
-            features=self._features,
-            redaction=self._redaction,
-            gate=self._gate,
-            enable_skill_extraction=self._extracts_skills,
-            summarizer=self._summarizer,
-        )
+        return await aopen(self._url, agent_id=self._agent_id, **self._options)
 
     def _find(self) -> AgentMemory | None:
         """What is open in this process and has what is missing; None if it is opened from its URL."""
@@ -254,12 +227,7 @@ class LazyMemory:
         copied = LazyMemory(
             memory,
             self._agent_id,
-            self._counter,
-            features=self._features,
-            redaction=self._redaction,
-            gate=self._gate,
-            enable_skill_extraction=self._extracts_skills,
-            summarizer=self._summarizer,
+            **self._options,
             store=self.store,
             needs=self._needs,
         )

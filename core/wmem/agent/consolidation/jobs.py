@@ -5,7 +5,8 @@ what another process writes meanwhile to the next pass, and takes away nothing t
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -14,6 +15,7 @@ from wmem.agent.types.registry import TypeRegistry
 from wmem.describe import describe, describe_failure
 from wmem.engine.derived import Derived
 from wmem.engine.engine import Engine
+from wmem.engine.replica import Replica
 from wmem.errors import (
     ConflictError,
     CorruptionError,
@@ -136,13 +138,26 @@ class ChangedIds(Derived):
             self.ids.pop(id, None)
             self.ids[id] = None
 
-    def take(self) -> list[str]:
-        """These ids, in the order in which they changed last; from here on they are known."""
+    @classmethod
+    @contextmanager
+    def take_from(cls, replica: Replica[Any]) -> Iterator[list[str]]:
+        """The ids that changed, in the order in which they changed last; from here on they are known.
+
+        If the block fails or is broken off, they count as changed again: they were not all looked at.
+        """
+        ids: list[str] = replica.use_derived(cls, cls._take)
+        try:
+            yield ids
+        except BaseException:
+            replica.use_derived(cls, lambda left: left.put_back(ids))
+            raise
+
+    def _take(self) -> list[str]:
         ids, self.ids = list(self.ids), {}
         return ids
 
     def put_back(self, ids: Iterable[str]) -> None:
-        """Count them as changed again: they were not looked at."""
+        """Count these as changed again."""
         self.ids = {**dict.fromkeys(ids), **self.ids}
 
 

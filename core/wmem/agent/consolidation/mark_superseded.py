@@ -71,10 +71,9 @@ class _Pair(NamedTuple):
 def mark_in(handle: Handle, now: float) -> Flow[Mapping[str, int]]:
     """Mark the items of a scope that what changed says otherwise of, and take away marks that are no longer true."""
     replica, _ = yield from handle.replica()
-    changed: list[str] = replica.use_derived(_Changed, _Changed.take)
-    if not changed:
-        return {}
-    try:
+    with _Changed.take_from(replica) as changed:
+        if not changed:
+            return {}
         yield from prepare_index(handle.engine, [replica])
         pairs = _choose_pairs(replica, changed, now)
         counts = {"superseded": 0, "unmarked": 0}
@@ -83,9 +82,6 @@ def mark_in(handle: Handle, now: float) -> Flow[Mapping[str, int]]:
             marked, unmarked = yield from handle.commit(partial(_mark, part, now), now)
             counts["superseded"] += marked
             counts["unmarked"] += unmarked
-    except BaseException:
-        replica.use_derived(_Changed, lambda left: left.put_back(changed))
-        raise
     return counts
 
 

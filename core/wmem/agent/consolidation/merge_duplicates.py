@@ -77,15 +77,11 @@ def _may_merge(row: Row) -> bool:
 def merge_in(handle: Handle, now: float) -> Flow[Mapping[str, int]]:
     """Merge the items of a scope that changed with those that agree with them."""
     replica, _ = yield from handle.replica()
-    changed: list[str] = replica.use_derived(_Changed, _Changed.take)
-    if not changed:
-        return {}
-    try:
+    with _Changed.take_from(replica) as changed:
+        if not changed:
+            return {}
         groups = replica.use_derived(_Sayings, lambda sayings: sayings.list_groups(changed))
         merged = yield from merge_clusters(handle, _choose_clusters(replica, groups, now), MERGE_JOB, now)
-    except BaseException:
-        replica.use_derived(_Changed, lambda left: left.put_back(changed))
-        raise
     return {"merged": merged}
 
 
