@@ -14,6 +14,8 @@ from wmem.testing.suite import Call, Clock, FacetSuite, MemoryOpener
 
 __all__ = ["ReceiptsSuite"]
 
+DAY = 86_400.0
+TEA = "Ada likes green tea."
 SECRET = "the vault is behind the clock"
 TALK = [
     {"role": "system", "content": "Be kind.", "id": "s"},
@@ -118,6 +120,143 @@ class ReceiptsSuite(FacetSuite):
                 (expiring.id, "item", "expired"),
             ]
         )
+
+    def pack_tea(self, memory: Any, call: Call, text: str = TEA) -> tuple[Context, str]:
+        """A prompt that quotes what memory holds about Ada's tea."""
+        context = call(memory.scope("s").pack, "What tea does Ada like?", budget=2_000)
+        assert text in context.note
+        return context, call(memory.record, context)
+
+    def test_a_quote_that_was_merged_is_shown_as_it_was_while_its_text_is_somewhere(
+        self, open_memory: MemoryOpener, call: Call, clock: Clock
+    ) -> None:
+        for again, text in enumerate((TEA, "Ada likes Green Tea!")):
+            memory = open_memory(agent_id=f"agent-{again}")
+            item = call(memory.semantic.items.add, TEA, ttl_s=None)
+            clock.advance(3 * DAY)  # the day of the quote is that of the item, not of what it was merged into
+            context, receipt = self.pack_tea(memory, call)
+            newer = call(memory.semantic.items.add, text, ttl_s=None)
+            assert call(memory.maintain, ["merge-duplicates"]).jobs["merge-duplicates"].changed == 1
+            assert sent(call(memory.replay, receipt).context) == sent(context)
+            last = call(memory.semantic.items.add, text, ttl_s=None)
+            clock.advance(1)
+            call(memory.maintain, ["merge-duplicates"])
+            call(memory.semantic.items.get, last.id)
+            for each in (memory, open_memory.in_other_process(agent_id=memory.agent_id)):
+                assert sent(call(each.replay, receipt).context) == sent(context)
+            clock.advance(31 * DAY)
+            assert call(memory.maintain, ["purge"]).jobs["purge"].changed == 2
+            replay = call(memory.replay, receipt)
+            if text == TEA:
+                assert sent(replay.context) == sent(context)
+            else:  # nobody says it in these words any more
+                assert reasons(replay) == [(item.id, "item", "removed")]
+            left = [each.id for each in call(memory.semantic.items.all)]
+            assert left in ([newer.id], [last.id])
+            call(memory.semantic.items.forget, *left)
+            assert call(memory.replay, receipt).context is None
+            call(memory.semantic.items.undelete, left[0])
+            call(memory.semantic.erase, item.id)
+            assert reasons(call(memory.replay, receipt)) == [(item.id, "item", "erased")]
+
+    def test_a_quote_whose_item_is_gone_is_shown_while_its_promoted_copy_says_the_same(
+        self, open_memory: MemoryOpener, call: Call, clock: Clock
+    ) -> None:
+        memory = open_memory()
+        session = memory.scope("s")
+        items = [
+            call(session.items.add, TEA, ttl_s=DAY, type="fact"),
+            call(session.items.add, "Ada likes black tea too.", ttl_s=DAY, type="fact"),
+        ]
+        context, receipt = self.pack_tea(memory, call)
+        copies = [call(session.items.promote, item.id) for item in items]
+        clock.advance(2 * DAY)  # they have expired
+        assert sent(call(memory.replay, receipt).context) == sent(context)
+        call(memory.maintain)  # and are gone
+        assert call(session.items.all, include_expired=True, include_promoted=True) == []
+        call(memory.semantic.items.add, TEA, ttl_s=None, type="fact")
+        call(memory.maintain)  # the copy is merged
+        assert len(call(memory.semantic.items.all)) == 2
+        for each in (memory, open_memory.in_other_process()):
+            assert sent(call(each.replay, receipt).context) == sent(context)
+        clock.advance(31 * DAY)
+        assert call(memory.maintain, ["purge"]).jobs["purge"].changed == 1
+        assert sent(call(memory.replay, receipt).context) == sent(context)
+        call(memory.semantic.items.forget, copies[1].id)
+        assert reasons(call(memory.replay, receipt)) == [(items[1].id, "item", "expired")]
+
+    def test_a_copy_that_says_less_does_not_bring_back_what_is_gone(
+        self, open_memory: MemoryOpener, call: Call, clock: Clock
+    ) -> None:
+        memory = open_memory()
+        session = memory.scope("s")
+        item = call(session.items.add, f"{TEA} Ask ada@example.com.", ttl_s=DAY)
+        _, receipt = self.pack_tea(memory, call)
+        assert "example" not in call(session.items.promote, item.id).content
+        clock.advance(2 * DAY)
+        for _ in range(2):
+            assert reasons(call(memory.replay, receipt)) == [(item.id, "item", "expired")]
+            call(memory.maintain)
+
+    def test_why_a_job_took_a_quote_away_is_told(self, open_memory: MemoryOpener, call: Call, clock: Clock) -> None:
+        memory = open_memory(
+            memory_types=[wmem.SemanticSettings(max_items=2, keep_items=1)], retention=[wmem.Retention("week", 7 * DAY)]
+        )
+        weekly = call(memory.semantic.items.add, "Ada likes white tea.", ttl_s=None, retention="week")
+        item = call(memory.semantic.items.add, TEA, ttl_s=None)
+        _, receipt = self.pack_tea(memory, call)
+        clock.advance(1)
+        for number in range(4):
+            call(memory.semantic.items.add, f"boat {number} is in port {number}", ttl_s=None, importance=0.9)
+        call(memory.maintain, ["evict-long-term"])
+        told = reasons(call(memory.replay, receipt))
+        assert (item.id, "item", "evicted") in told
+        call(memory.semantic.items.undelete, weekly.id)
+        clock.advance(8 * DAY)
+        call(memory.maintain, ["apply-retention"])
+        assert (weekly.id, "item", "expired") in reasons(call(memory.replay, receipt))
+        queue = memory.scope("q", policy=Policy.queue(max_items=2))
+        quoted = call(queue.items.add, TEA, importance=0.1)
+        context = call(queue.pack, "What tea does Ada like?", budget=2_000, long_term=False)
+        assert TEA in context.note
+        call(memory.record, context)
+        for number in range(2):
+            call(queue.items.add, f"boat {number} is in port {number}")
+        assert reasons(call(memory.replay, context.receipt)) == [(quoted.id, "item", "evicted")]
+
+    def test_a_quote_that_was_marked_summed_up_or_restored_is_shown_as_it_was(
+        self, open_memory: MemoryOpener, call: Call, clock: Clock
+    ) -> None:
+        memory = open_memory()
+        turn = call(memory.turn, "t")
+        call(turn.memorize, {"content": "Ada drank black tea in the garden.", "type": "observation"})
+        call(turn.commit)
+        call(memory.semantic.items.add, TEA, ttl_s=None)
+        call(memory.semantic.items.add, "My tea budget is 400.", ttl_s=None)
+        context, receipt = self.pack_tea(memory, call)
+        assert all(text in context.note for text in ("budget is 400", "in the garden"))
+        clock.advance(1)
+        call(memory.semantic.items.add, "My tea budget is 500.", ttl_s=None)
+        clock.advance(2 * DAY)
+        assert call(memory.maintain).jobs["mark-superseded"].changed == 1
+        assert sent(call(memory.replay, receipt).context) == sent(context)
+        saved = call(memory.snapshot)
+        call(memory.semantic.items.add, "later", ttl_s=None)
+        call(memory.restore, saved)
+        for each in (memory, open_memory.in_other_process()):
+            assert sent(call(each.replay, receipt).context) == sent(context)
+
+    def test_a_quote_that_was_redacted_since_is_named(
+        self, open_memory: MemoryOpener, call: Call, clock: Clock
+    ) -> None:
+        plain = open_memory(redaction=wmem.Redaction.off())
+        item = call(plain.semantic.items.add, f"{TEA} Ask ada@example.com.", ttl_s=None)
+        call(plain.semantic.items.add, "Ada likes black tea too.", ttl_s=None)
+        _, receipt = self.pack_tea(plain, call)
+        memory = open_memory()
+        clock.advance(1)
+        assert call(memory.maintain, ["redact"]).jobs["redact"].changed == 1
+        assert reasons(call(memory.replay, receipt)) == [(item.id, "item", "changed")]
 
     def test_a_message_that_is_edited_is_named(self, open_memory: MemoryOpener, call: Call, clock: Clock) -> None:
         memory = open_memory()

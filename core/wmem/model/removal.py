@@ -1,5 +1,7 @@
 """How maintenance took an item away; it can be brought back by `items.undelete` until it is purged."""
 
+from collections.abc import Mapping
+
 from pydantic import BaseModel, ConfigDict
 
 from wmem.model.row import Row
@@ -8,6 +10,11 @@ from wmem.model.values import dump_json, load_json
 _EMPTY = b'""'
 MERGE_JOB = "merge-duplicates"
 """The job that takes away what says the same as another item."""
+SKILLS_JOB = "extract-skills"
+"""The job that takes away skills that became part of others, or that nothing shows any more."""
+RETENTION_JOB = "apply-retention"
+EVICT_JOB = "evict-long-term"
+THIN_JOB = "thin-episodic"
 
 
 class Removal(BaseModel):
@@ -39,6 +46,15 @@ def find_current_removal(row: Row) -> Removal | None:
     if row.deleted_at is None or (removal := find_removal(row)) is None or removal.at != row.deleted_at:
         return None
     return removal
+
+
+def follow_merges(rows: Mapping[str, Row], row: Row) -> Row:
+    """The item that an item was merged into, and that one into the next; the item itself if it was not."""
+    while (removal := find_current_removal(row)) is not None:
+        if removal.job not in (MERGE_JOB, SKILLS_JOB) or removal.into not in rows:
+            break
+        row = rows[removal.into]
+    return row
 
 
 def bring_back(row: Row) -> Row:

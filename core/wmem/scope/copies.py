@@ -12,7 +12,7 @@ from wmem.model.coverage import find_coverage
 from wmem.model.history import Path
 from wmem.model.ids import parse_promoted_id
 from wmem.model.origin import Origin, find_merged_origins, find_origins, has_origins, own_lineage
-from wmem.model.removal import MERGE_JOB, find_current_removal
+from wmem.model.removal import follow_merges, is_tombstone
 from wmem.model.row import Row
 from wmem.model.values import load_json
 from wmem.rules.routing import EPISODIC, SEMANTIC
@@ -45,11 +45,31 @@ def find_promoted(there: State, there_path: Path, row: Row, path: Path, incarnat
         path: The scope of the row, in that incarnation.
     """
     found = _find_copy(there, there_path, row, path, incarnation)
-    while found is not None and (removal := find_current_removal(found)) is not None:
-        if removal.job != MERGE_JOB or removal.into not in there.rows:
-            break
-        found = there.rows[removal.into]
-    return found
+    return None if found is None else follow_merges(there.rows, found)
+
+
+def find_heir(there: State, there_path: Path, source: RowPlace, now: float) -> Row | None:
+    """A row that has what another said, there or gone: its promoted copy, or what it or that copy was merged into.
+
+    It comes with the id and the instant of the other one. Nothing that is hidden, or was merged into what is, is found.
+
+    Args:
+        there: The state of the scope at `there_path`, which may be that of the row itself.
+        source: Where the row is, or was.
+    """
+    id = source.id
+    wanted: _Identity = (source.path, source.incarnation, id)
+    for copy in map(there.rows.__getitem__, there.origins.get(id, ())):
+        merged = find_merged_origins(copy, there_path)
+        through = {each.merged_id for each in merged if _identity(each) == wanted}
+        if not through and wanted not in map(_identity, find_origins(copy, there_path)):
+            continue
+        if is_tombstone(copy) or not follow_merges(there.rows, copy).visible(now):
+            continue
+        said = [each.created_at for each in merged if each.id == each.merged_id and each.id in through]
+        at = next((each for each in said if each is not None), copy.created_at)
+        return copy._replace(id=id, created_at=at)
+    return None
 
 
 def _find_copy(there: State, there_path: Path, row: Row, path: Path, incarnation: int) -> Row | None:

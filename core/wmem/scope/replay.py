@@ -43,7 +43,8 @@ class Replay(NamedTuple):
     Attributes:
         context: The prompt, equal to the one that was sent; None if anything of it is missing. It has no reports: see
             `AgentMemory.trace`.
-        missing: What was erased, removed or changed since, or was never stored.
+        missing: What was erased, removed or changed since, or was never stored. What was promoted, or merged into
+            another item, is not missing while its text is there.
     """
 
     context: Context | None
@@ -149,7 +150,10 @@ def replay(root: Handle, receipt: str, system: str, messages: Sequence[MessageIn
     handle.bind(own)
     now = root.settings.clock()
     loader = RowLoader(layout, path, replicas, _list_live(handle, messages, own), now)
-    missing = [*_check_system(layout, system), *loader.find(list_refs(layout))]
+    loader.find(list_refs(layout))
+    if loader.has_lost:
+        loader.follow((yield from root.engine.sync_readable(handle.long_term_paths())))
+    missing = [*_check_system(layout, system), *loader.list_missing()]
     if not layout.zone:
         missing.append(Missing("", "", "time zone", "not stored"))
     if missing:

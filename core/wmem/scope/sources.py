@@ -6,10 +6,20 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from wmem.engine.replica import Replica
+from wmem.model.change import RowPlace
 from wmem.model.history import Path, to_scope_id
 from wmem.model.item import to_message
 from wmem.model.layout import Layout, Ref, ScopeRef
 from wmem.model.message import Message
+from wmem.model.removal import (
+    EVICT_JOB,
+    RETENTION_JOB,
+    SKILLS_JOB,
+    THIN_JOB,
+    find_current_removal,
+    follow_merges,
+    is_tombstone,
+)
 from wmem.model.row import Row
 from wmem.model.row_text import row_text
 from wmem.model.sendable import ESCAPED_SURROGATE, to_sendable
@@ -17,6 +27,7 @@ from wmem.model.standing import StandingRequest
 from wmem.pack.foreign_blocks import BlockFitter
 from wmem.pack.layout import Source
 from wmem.pack.request import Candidate
+from wmem.scope.copies import find_heir
 from wmem.scope.pack_cache import DecodedMessage, DecodedMessages, to_sendable_requests
 from wmem.state import State
 
@@ -110,8 +121,15 @@ class SourceFinder:
         return [to_source(Ref("row", scope, place, "" if place else row.id), row, self._profile, known)]
 
 
-Reason = Literal["erased", "removed", "expired", "forgotten", "changed", "not stored"]
+Reason = Literal["erased", "removed", "expired", "evicted", "forgotten", "changed", "not stored"]
 """Why something of a prompt cannot be shown again."""
+_REASONS: Mapping[str, Reason] = {
+    RETENTION_JOB: "expired",
+    EVICT_JOB: "evicted",
+    THIN_JOB: "evicted",
+    SKILLS_JOB: "evicted",
+}
+"""Why a job took an item away."""
 
 
 class Missing(NamedTuple):
@@ -154,22 +172,50 @@ class RowLoader:
         self.ids: dict[Ref, str] = {}
         """The ids of the rows that were looked for, also of those that are gone, as far as they are known."""
         self._rows: dict[Ref, Row] = {}
+        self._lost: dict[Ref, Missing] = {}
+        self._followed: dict[Ref, Missing] = {}
+        self._unstored: list[Missing] = []
         self._sources: dict[Ref, Source] = {}
 
-    def find(self, refs: Sequence[Ref]) -> list[Missing]:
-        """Find what is referred to; returns what is not there any more."""
-        missing = []
+    def find(self, refs: Sequence[Ref]) -> None:
+        """Find what is referred to, and what was merged into another item, in their scopes."""
         for number, path in enumerate(self._paths):
             wanted = [ref for ref in refs if ref.kind == "row" and ref.scope == number]
             replica = self._replicas.get(path)
             if wanted and replica is not None:
-                missing += self._find_rows(number, path, replica, wanted)
+                self._find_rows(number, path, replica, wanted)
         for ref in refs:
             if ref.kind == "unknown" or (ref.kind == "live" and ref.place >= len(self._live)):
-                missing.append(Missing("", "", "message" if ref.kind == "live" else "text", "not stored"))
+                self._unstored.append(Missing("", "", "message" if ref.kind == "live" else "text", "not stored"))
             elif ref.kind == "row" and ref.scope >= len(self._paths):
-                missing.append(Missing("", "", "text", "not stored"))
-        return missing
+                self._unstored.append(Missing("", "", "text", "not stored"))
+
+    @property
+    def has_lost(self) -> bool:
+        """Whether something is not shown, though a copy of it may be somewhere else."""
+        return any(each.what == "item" and each.reason != "erased" for each in self._lost.values())
+
+    def follow(self, replicas: Sequence[Replica[Any]]) -> None:
+        """Find what is not shown where it was promoted to.
+
+        Args:
+            replicas: Of the long-term memories that it may have been promoted to.
+        """
+        for ref, missing in list(self._lost.items()):
+            if missing.what != "item" or missing.reason == "erased" or not missing.id:
+                continue
+            own, path = self._rows.get(ref), self._paths[ref.scope]
+            source = RowPlace(path[1:], self._replicas[path].identity, missing.id)
+            for replica in replicas:
+                with replica.lock:
+                    heir = find_heir(replica.state, replica.path, source, self._now)
+                if heir is not None and (own is None or own.content == heir.content):
+                    self._show(ref, own or heir)
+                    break
+
+    def list_missing(self) -> list[Missing]:
+        """What cannot be shown."""
+        return [*self._lost.values(), *self._unstored]
 
     def load(self, ref: Ref) -> Source:
         """What a reference refers to, which was found."""
@@ -181,12 +227,19 @@ class RowLoader:
         return self._sources[ref]
 
     def list_changed(self, since: float) -> list[Missing]:
-        """The rows that were written anew since an instant."""
+        """The rows that were written anew since an instant, and those that are gone: what has their text may differ."""
         return [
             Missing(row.id, to_scope_id(self._paths[ref.scope]), _kind_of(row), "changed")
             for ref, row in self._rows.items()
-            if row.updated_at > since
-        ]
+            if row.updated_at > since and ref not in self._followed
+        ] + list(self._followed.values())
+
+    def _show(self, ref: Ref, row: Row) -> None:
+        """Show what was lost as a row that has its text."""
+        if self._rows.get(ref) is not row:
+            self._followed[ref] = self._lost[ref]
+        self._rows[ref] = row
+        del self._lost[ref]
 
     def _load_live(self, ref: Ref) -> Source:
         _, message, requests = self._live[ref.place]
@@ -195,8 +248,7 @@ class RowLoader:
         candidate = Candidate(message.id or "", message.role, 0, self._now, partial(_identity, message))
         return Source(ref, message, candidate, requests)
 
-    def _find_rows(self, number: int, path: Path, replica: Replica[Any], refs: Sequence[Ref]) -> list[Missing]:
-        missing = []
+    def _find_rows(self, number: int, path: Path, replica: Replica[Any], refs: Sequence[Ref]) -> None:
         with replica.lock:
             state = replica.state
             is_same = not number or replica.identity == self._layout.scopes[number - 1].incarnation
@@ -207,18 +259,35 @@ class RowLoader:
                 if row is not None and (ref.place < 0) == (row.role is None and row.key is None):
                     self._rows[ref] = row
                 reason = self._find_reason(state, id, row)
-                if reason is not None:
-                    kind = "message" if ref.place > 0 else "item" if ref.place else "entry"
-                    missing.append(Missing(id, to_scope_id(path), kind, reason))
-        return missing
+                if reason is None:
+                    continue
+                kind = "message" if ref.place > 0 else "item" if ref.place else "entry"
+                self._lost[ref] = Missing(id, to_scope_id(path), kind, reason)
+                if kind == "item" and reason == "removed":
+                    heir = find_heir(state, path, RowPlace(path[1:], replica.identity, id), self._now)
+                    if heir is not None:
+                        self._show(ref, heir)
 
     def _find_reason(self, state: State, id: str, row: Row | None) -> Reason | None:
-        """Why a row cannot be shown; None if it can. What was withdrawn was in the prompt, and can be read."""
+        """Why a row cannot be shown; None if it can.
+
+        What was withdrawn was in the prompt, and can be read. So can what was merged into something that is there.
+        """
         if row is None:
-            return "erased" if id in state.erased else "removed"
+            return "erased" if id in state.erased else _find_decision(state, id) or "removed"
+        if is_tombstone(row):
+            return "removed"
+        last = follow_merges(state.rows, row)
+        if last is not row:
+            return self._find_reason(state, last.id, last)
         if row.expired(self._now):
             return "expired"
-        return "forgotten" if row.deleted_at is not None else None
+        if row.deleted_at is None:
+            return None
+        removal = find_current_removal(row)
+        if removal is None:
+            return _find_decision(state, id, row.deleted_at) or "forgotten"
+        return _REASONS.get(removal.job, "forgotten")
 
 
 def _find_ids(state: State, places: set[int]) -> dict[int, str]:
@@ -229,6 +298,19 @@ def _find_ids(state: State, places: set[int]) -> dict[int, str]:
     for held in (state.messages, state.withdrawn):
         found |= {place: id for id, place in held.items() if place in places}
     return found
+
+
+def _find_decision(state: State, id: str, at: float | None = None) -> Reason | None:
+    """Why an item was taken away, if a decision about it is remembered.
+
+    Args:
+        at: When it was taken away, if that is known.
+    """
+    last = next((each for each in reversed(state.decisions) if each.id == id), None)
+    kind = "" if last is None or at not in (None, last.at) else last.kind
+    if kind in ("evicted", "thinned"):
+        return "evicted"
+    return "expired" if kind == "expired" else None
 
 
 def _kind_of(row: Row) -> str:

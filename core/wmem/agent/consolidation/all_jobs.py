@@ -10,7 +10,8 @@ from wmem.agent.consolidation.merge_duplicates import MERGE_DUPLICATES
 from wmem.agent.consolidation.purge import PURGE
 from wmem.agent.consolidation.redact_long_term import REDACT
 from wmem.agent.consolidation.summarize_tails import SUMMARIZE_TAILS, summarize_tails
-from wmem.agent.consolidation.thin_episodic import THIN_EPISODIC, thin_episodic
+from wmem.agent.consolidation.thin_episodic import thin_episodic
+from wmem.model.removal import THIN_JOB
 
 JOBS: tuple[Job, ...] = (
     REDACT,
@@ -20,7 +21,7 @@ JOBS: tuple[Job, ...] = (
     MERGE_DUPLICATES,
     MARK_SUPERSEDED,
     APPLY_RETENTION,
-    Job(THIN_EPISODIC, thin_episodic),
+    Job(THIN_JOB, thin_episodic),
     EVICT_LONG_TERM,
     PURGE,
 )

@@ -13,6 +13,7 @@ from wmem.engine.derived import Derived
 from wmem.flow import Flow
 from wmem.log import find_logger
 from wmem.model.change import Change, ItemPut
+from wmem.model.removal import RETENTION_JOB
 from wmem.model.row import Row
 from wmem.rules.precedence import is_item
 from wmem.rules.retention import PERMANENT, Retentions, find_retention_id, is_permanent
@@ -21,7 +22,6 @@ from wmem.scope.handle import Handle
 from wmem.scope.items.removal import remove_softly, was_restored
 from wmem.state import State
 
-RETENTION_JOB = "apply-retention"
 _STEP = 256  # items that one record takes away
 
 _log = find_logger("wmem.agent")

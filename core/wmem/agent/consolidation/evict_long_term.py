@@ -3,9 +3,10 @@
 from collections import Counter
 
 from wmem.agent.consolidation.jobs import Job, JobContext, JobReport, run_in_each
-from wmem.agent.types.long_term_bounds import EVICT_JOB, evict
+from wmem.agent.types.long_term_bounds import evict
 from wmem.flow import Flow
 from wmem.log import find_logger
+from wmem.model.removal import EVICT_JOB
 from wmem.rules.routing import SEMANTIC
 from wmem.scope.handle import Handle
 

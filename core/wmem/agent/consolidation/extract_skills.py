@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from wmem.agent.consolidation.jobs import Job, JobContext, JobReport
-from wmem.agent.consolidation.skill_items import EXTRACT_SKILLS_NAME as NAME
 from wmem.agent.consolidation.skill_items import SkillUpdate, is_written, list_sources, to_draft
 from wmem.agent.consolidation.tool_traces import (
     ClosedSessions,
@@ -22,6 +21,7 @@ from wmem.engine.replica import Replica
 from wmem.errors import ConflictError
 from wmem.flow import Flow
 from wmem.model.history import Cursor, Path, to_scope_id
+from wmem.model.removal import SKILLS_JOB as NAME
 from wmem.model.row import Row
 from wmem.rules.routing import CONVERSATION, EPISODIC, SEMANTIC
 from wmem.rules.skills.calls import Trace

@@ -12,6 +12,7 @@ from wmem.flow import Flow
 from wmem.model.change import Change, ItemPut
 from wmem.model.row import Row
 from wmem.rules.routing import CONVERSATION, EPISODIC, SEMANTIC
+from wmem.rules.ttl import rewrite_row
 from wmem.scope.erasure import compact_and_purge, log_remaining
 from wmem.scope.handle import Handle
 from wmem.scope.redaction import HeldBackError
@@ -28,24 +29,26 @@ def _redact_in(redacted: list[Handle], handle: Handle) -> Flow[Mapping[str, int]
 
     def decide(state: State) -> tuple[Sequence[Change], tuple[int, int]]:
         rows = [state.rows[id] for id in some if id in state.rows]
-        made = [_redact(handle, row) for row in rows]
+        made = [_redact(handle, row, now) for row in rows]
         puts = [ItemPut(new) for row, new in zip(rows, made, strict=True) if new is not None and new != row]
         return puts, (len(puts), made.count(None))
 
     while some := list(islice(ids, _STEP)):
-        counts = yield from handle.commit(decide, handle.settings.clock())
+        now = handle.settings.clock()
+        counts = yield from handle.commit(decide, now)
         changed, failed = changed + counts[0], failed + counts[1]
     if changed:
         redacted.append(handle)
     return {"redacted": changed, "failed": failed}
 
 
-def _redact(handle: Handle, row: Row) -> Row | None:
+def _redact(handle: Handle, row: Row, now: float) -> Row | None:
     """The row as it is to be stored; None where a recognizer fails."""
     try:
-        return handle.redact(row, whole=True)
+        made = handle.redact(row, whole=True)
     except HeldBackError:
         return None
+    return made if made.content == row.content else rewrite_row(made, now)
 
 
 def _run(context: JobContext) -> Flow[JobReport]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from wmem.agent.consolidation.tool_traces import parse_place, to_place
 from wmem.agent.types.draft import ItemDraft
 from wmem.model.change import Change, ItemPut
-from wmem.model.removal import find_current_removal
+from wmem.model.removal import SKILLS_JOB, find_current_removal
 from wmem.model.row import Row
 from wmem.model.values import dump_json, load_json
 from wmem.rules.skills.miner import MIN_SUPPORT, is_part
@@ -16,7 +16,6 @@ from wmem.rules.skills.wording import Skill
 from wmem.scope.items.removal import remove_softly, was_restored
 from wmem.state import State
 
-EXTRACT_SKILLS_NAME = "extract-skills"
 _MAX_FAILURES = 5
 """Attempts that fail one after the other until a skill is retired."""
 _MAX_TAGS = 8
@@ -162,7 +161,7 @@ class SkillUpdate:
                 counts += Counter([word] if made else ())
         mined = {skill.id for skill in self._skills}
         for row, record in list_known(state):
-            if row.id not in mined and not was_restored(row, EXTRACT_SKILLS_NAME):
+            if row.id not in mined and not was_restored(row, SKILLS_JOB):
                 word, made = self._review(row, record)
                 changes += made
                 counts += Counter([word] if made else ())
@@ -175,10 +174,10 @@ class SkillUpdate:
             return "stored", [] if keeps_failing else [ItemPut(draft)]
         record = _read_record(row)
         removal = find_current_removal(row)
-        if record is None or (row.deleted_at is not None and (removal is None or removal.job != EXTRACT_SKILLS_NAME)):
+        if record is None or (row.deleted_at is not None and (removal is None or removal.job != SKILLS_JOB)):
             return "", []  # somebody else's, or somebody else took it away
         if keeps_failing:
-            if row.deleted_at is not None or was_restored(row, EXTRACT_SKILLS_NAME):
+            if row.deleted_at is not None or was_restored(row, SKILLS_JOB):
                 return "", []
             return "retired", self._remove(row, "evicted", parts={"failures": float(skill.failures)})
         new = sum(end > record.counted_until for end in skill.ends)
@@ -235,4 +234,4 @@ class SkillUpdate:
         return record.support - sum(place in self._erased for place in record.sources)
 
     def _remove(self, row: Row, kind: Any, *, into: str = "", parts: Mapping[str, float] | None = None) -> list[Change]:
-        return remove_softly(row, EXTRACT_SKILLS_NAME, kind, self._now, into=into, parts=parts or {})
+        return remove_softly(row, SKILLS_JOB, kind, self._now, into=into, parts=parts or {})

@@ -19,6 +19,7 @@ from wmem.flow import Flow
 from wmem.log import find_logger
 from wmem.model.change import Change
 from wmem.model.history import Cursor
+from wmem.model.removal import THIN_JOB
 from wmem.model.row import Row
 from wmem.model.values import load_json
 from wmem.rules.eviction import Size
@@ -33,7 +34,6 @@ from wmem.state import State
 
 _log = find_logger("wmem.agent")
 
-THIN_EPISODIC = "thin-episodic"
 _THIN_TO = 0.95  # of the bound: not every pass has to take something
 _STEP = 256  # items that one record takes away
 
@@ -61,7 +61,7 @@ def _thin(context: JobContext, handle: Handle) -> Flow[Mapping[str, int]]:
     if excess_of(size, settings.max_items, settings.max_log_tokens) == Size():
         return {}
     cursors = _Miss(episodic.cursor, semantic.cursor)
-    if context.store.values.get((THIN_EPISODIC, handle.path)) == cursors:
+    if context.store.values.get((THIN_JOB, handle.path)) == cursors:
         return {"target_missed": 1}
     excess = excess_of(size, settings.max_items, settings.max_log_tokens, _THIN_TO)
     exempts = handle.settings.retentions.is_exempt_from_thinning
@@ -73,8 +73,8 @@ def _thin(context: JobContext, handle: Handle) -> Flow[Mapping[str, int]]:
     left = episodic.use_derived(ItemTotals, lambda totals: totals.size(now))
     is_missed = excess_of(left, settings.max_items, settings.max_log_tokens) != Size()
     if is_missed:
-        context.store.values[THIN_EPISODIC, handle.path] = _Miss(episodic.cursor, semantic.cursor)
-        if handle.engine.warn_once((THIN_EPISODIC, handle.path)):
+        context.store.values[THIN_JOB, handle.path] = _Miss(episodic.cursor, semantic.cursor)
+        if handle.engine.warn_once((THIN_JOB, handle.path)):
             _log.warning("scope %s exceeds its bounds, and nothing else in it may go", handle.id)
     return {"thinned": len(gone), "tokens": sum(row.tokens or 0 for row in gone), "target_missed": int(is_missed)}
 
@@ -116,7 +116,7 @@ def _to_log_item(row: Row, *, is_summarized: bool = False) -> LogItem:
 
 def _stays(row: Row, pointed: set[str]) -> bool:
     """Whether a row may not go: somebody holds on to it, or to its episode, or it holds on to something."""
-    if row.pinned or row.id in pointed or was_restored(row, THIN_EPISODIC):
+    if row.pinned or row.id in pointed or was_restored(row, THIN_JOB):
         return True
     if row.rest is None or not any(mark in row.rest for mark in (b'"relations"', b'"episode_id"')):
         return False
@@ -140,5 +140,5 @@ def _decide(
     changes: list[Change] = []
     for row in there:
         parts = {"importance": importance(row, row.created_at), "age_s": now - row.created_at}
-        changes += remove_softly(row, THIN_EPISODIC, "thinned", now, into=into.get(row.id, ""), parts=parts)
+        changes += remove_softly(row, THIN_JOB, "thinned", now, into=into.get(row.id, ""), parts=parts)
     return changes, there

@@ -16,6 +16,7 @@ from wmem.flow import Flow
 from wmem.model.change import Change
 from wmem.model.history import Cursor
 from wmem.model.item import MemoryItem, to_item
+from wmem.model.removal import EVICT_JOB
 from wmem.model.row import Row
 from wmem.rules.eviction import Size
 from wmem.rules.importance import importance
@@ -26,7 +27,6 @@ from wmem.scope.items.removal import find_unchanged, remove_softly, was_restored
 from wmem.scope.items.totals import ItemTotals
 from wmem.state import State
 
-EVICT_JOB = "evict-long-term"
 _EVICT_TO = 0.95  # of the bound: not every write has to evict
 _STEP = 256  # items that one record takes away
 _GROWTH = 1.01  # after a look that left too much: by so much it must have grown before a write looks again
