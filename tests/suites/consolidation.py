@@ -92,6 +92,19 @@ class MergeDuplicatesSuite(FacetSuite):
         self.promote(memory, call, "s2", TEA, **fields)
         assert call(memory.maintain, [MERGE]).jobs[MERGE].changed == 0
 
+    @pytest.mark.parametrize("named", [0, 1])
+    def test_an_agent_that_no_item_names_is_the_memorys_own(
+        self, named: int, memory: wmem.AgentMemory, call: Call, clock: Clock
+    ) -> None:
+        own = memory.scope("s1").path[0]  # what a turn memorizes names its agent, what is promoted by hand names none
+        for number in range(2):
+            fields = {"agent_id": own} if number == named else {}
+            self.promote(memory, call, f"s{number}", TEA, **fields)
+            clock.advance(10)
+        assert call(memory.maintain, [MERGE]).jobs[MERGE].changed == 1
+        (kept,) = call(memory.semantic.items.all)
+        assert (kept.agent_id, len(kept.agent_fingerprint)) == (own, 16)
+
     def test_memories_of_two_users_are_never_merged(self, open_memory: MemoryOpener, call: Call) -> None:
         memory = open_memory()
         for user in ("anna", "ben"):
@@ -326,6 +339,16 @@ class MarkSupersededSuite(FacetSuite):
         self.promote(memory, call, clock, "s1", self.BERLIN)
         self.promote(memory, call, clock, "s2", self.LISBON, **fields)
         assert call(memory.maintain).jobs[SUPERSEDE].changed == 0
+
+    @pytest.mark.parametrize("named", [0, 1])
+    def test_an_agent_that_no_item_names_is_the_memorys_own(
+        self, named: int, memory: wmem.AgentMemory, call: Call, clock: Clock
+    ) -> None:
+        own = {"agent_id": memory.scope("s1").path[0]}
+        old = self.promote(memory, call, clock, "s1", self.BERLIN, **(own if named == 0 else {}))
+        new = self.promote(memory, call, clock, "s2", self.LISBON, **(own if named == 1 else {}))
+        assert call(memory.maintain).jobs[SUPERSEDE].changed == 1
+        assert call(memory.semantic.items.get, old.id).valid_to == new.created_at
 
     def test_what_a_caller_said_of_its_time_stays(self, memory: wmem.AgentMemory, call: Call, clock: Clock) -> None:
         until = clock() + 9 * DAY

@@ -30,6 +30,8 @@ _SAME_FIELDS = (
     "redaction_status",
 )
 """What two items must have in common, beside their type, or one would tell of the other what is not so."""
+_OF_AGENT = frozenset(("agent_id", "agent_fingerprint"))
+"""Whose an item is, if it says so: a survivor that does not takes it over, or a search for it would miss it."""
 _OF_PROMOTION = frozenset(
     (
         "promoted_from_working",
@@ -44,13 +46,19 @@ _OF_PROMOTION = frozenset(
 """Metadata that a promotion adds: two copies always differ in it."""
 
 
-def list_common_fields(row: Row) -> bytes:
-    """What of an item must be alike in another, so that the two may become one; as text to compare."""
+def list_common_fields(row: Row, *, agent_id: str = "") -> bytes:
+    """What of an item must be alike in another, so that the two may become one; as text to compare.
+
+    Args:
+        agent_id: Of the agent whose memory it is: who is named in no item of it is this one.
+    """
     rest: dict[str, Any] = {} if row.rest is None else load_json(row.rest)
     metadata = rest.get("metadata", {})
     if parse_promoted_id(row.id) is not None:
         metadata = {name: value for name, value in metadata.items() if name not in _OF_PROMOTION}
     told = {name: rest[name] for name in _SAME_FIELDS if name in rest}
+    if told.get("agent_id") == agent_id:
+        del told["agent_id"]
     return dump_json([row.type.casefold(), told, metadata])
 
 
@@ -76,6 +84,8 @@ def merge_rows(survivor: Row, others: Sequence[Row], *, path: Path, incarnation:
             if told.get(name):
                 known = rest.get(name, [])
                 rest[name] = [*known, *(one for one in told[name] if one not in known)]
+        for name in _OF_AGENT & told.keys():
+            rest.setdefault(name, told[name])
         rest["lineage_ids"] = [*rest.get("lineage_ids", ()), each.id]
         if told.get("confidence") is not None:
             rest["confidence"] = max(told["confidence"], rest.get("confidence") or 0.0)

@@ -29,7 +29,7 @@ from wmem.state import State
 _PAIRS_A_RECORD = 256
 _MAX_CHAIN = 32  # items that say otherwise one after the other, of which each holds until the next
 _OF_ONE = ("agent_id", "task_id", "participants")
-"""What two items must have in common, or they are not about the same."""
+"""What two items must have in common, or they are not about the same; the agent is the memory's own if none is named."""
 
 
 class _Changed(ChangedIds):
@@ -95,7 +95,7 @@ def _choose_pairs(replica: Replica[Any], changed: Sequence[str], now: float) -> 
     pairs: dict[str, _Pair] = {}
     for older_id, newer_id in newer.items():
         older, other = rows.get(older_id), rows.get(newer_id)
-        if older is not None and other is not None and _may_mark(older, other, rows, now):
+        if older is not None and other is not None and _may_mark(older, other, replica, now):
             pairs[older_id] = _Pair(older, other)
     for id in doubtful:
         row = rows.get(id)
@@ -120,7 +120,7 @@ def _find_next(replica: Replica[Any], newest: Mapping[str, str], now: float) -> 
         better = {
             id: newer
             for id, newer in earlier.items()
-            if id in shared and id in rows and newer in rows and _may_mark(rows[id], rows[newer], rows, now)
+            if id in shared and id in rows and newer in rows and _may_mark(rows[id], rows[newer], replica, now)
         }
         if not better:
             break
@@ -153,12 +153,15 @@ def _still_holds(row: Row, rows: Mapping[str, Row], now: float) -> bool:
     return bool(mark["metadata"].get("of") == _versions(row, newer))
 
 
-def _may_mark(older: Row, newer: Row, rows: Mapping[str, Row], now: float) -> bool:
+def _may_mark(older: Row, newer: Row, replica: Replica[Any], now: float) -> bool:
     """Whether a newer item is to mark an older one: it is about the same, and no caller said how long that holds."""
     if find_successor(older) is not None:
-        return not _still_holds(older, rows, now)
+        return not _still_holds(older, replica.state.rows, now)
+    own = {"agent_id": replica.path[0]}
     ours, theirs = load_json(older.rest or b"{}"), load_json(newer.rest or b"{}")
-    return "valid_to" not in ours and all(ours.get(name) == theirs.get(name) for name in _OF_ONE)
+    if "valid_to" in ours:
+        return False
+    return all(ours.get(name, own.get(name)) == theirs.get(name, own.get(name)) for name in _OF_ONE)
 
 
 def _mark(pairs: Sequence[_Pair], now: float, state: State) -> tuple[Sequence[Change], tuple[int, int]]:

@@ -44,9 +44,10 @@ class _Key(NamedTuple):
 class _Sayings(Derived):
     """The items that may be merged, by what such items have in common; an inverted index with one word for each."""
 
-    __slots__ = ("_by_key", "_keys")
+    __slots__ = ("_agent_id", "_by_key", "_keys")
 
-    def __init__(self) -> None:
+    def __init__(self, agent_id: str) -> None:
+        self._agent_id = agent_id
         self._keys: dict[str, _Key] = {}
         self._by_key: dict[_Key, dict[str, None]] = {}
 
@@ -58,7 +59,9 @@ class _Sayings(Derived):
                 if not ids:
                     del self._by_key[key]
             if row is not None and _may_merge(row):
-                self._keys[id] = key = _Key(list_common_fields(row), Saying.of(load_json(row.content)).key)
+                self._keys[id] = key = _Key(
+                    list_common_fields(row, agent_id=self._agent_id), Saying.of(load_json(row.content)).key
+                )
                 self._by_key.setdefault(key, {})[id] = None
 
     def list_groups(self, ids: Iterable[str]) -> list[list[str]]:
@@ -80,7 +83,7 @@ def merge_in(handle: Handle, now: float) -> Flow[Mapping[str, int]]:
     with _Changed.take_from(replica) as changed:
         if not changed:
             return {}
-        groups = replica.use_derived(_Sayings, lambda sayings: sayings.list_groups(changed))
+        groups = replica.use_derived(_Sayings, lambda sayings: sayings.list_groups(changed), handle.path[0])
         merged = yield from merge_clusters(handle, _choose_clusters(replica, groups, now), MERGE_JOB, now)
     return {"merged": merged}
 
