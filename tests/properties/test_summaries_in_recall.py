@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,7 @@ from wmem.retrieval.bm25 import TermWeights
 from wmem.retrieval.summaries import judge_summaries
 
 EPISODES = 120
+ORDERS: tuple[Any, ...] = ("recall", "recency", "importance")
 PLAIN = [
     f"{one}{two}" for one in ("tea", "sun", "oak", "hay", "fog") for two in ("pot", "light", "leaf", "barn", "horn")
 ]
@@ -72,6 +74,27 @@ def test_a_question_about_something_else_finds_nothing_in_a_hundred_summaries(me
     fresh, chance = memory.scope("fresh"), random.Random(3)
     questions = [ask_about_something_else(chance) for _ in range(20)]
     assert [each for each in questions if fresh.pack(each, budget=4_000).note] == []
+
+
+def test_no_verb_lists_a_summary_for_a_question_about_something_else(memory: wmem.AgentMemory) -> None:
+    chance, episodic = random.Random(3), memory.types["episodic"]
+    for _ in range(20):
+        asked = ask_about_something_else(chance)
+        assert episodic.remember(asked) == []
+        assert memory.episodic.recall(asked) == memory.scope("fresh").recall(asked) == []
+        assert [len(memory.episodic.items.search(asked, order=order)) for order in (None, *ORDERS)] == [0] * 4
+        below = memory.episodic.items.search(asked).below_floor
+        assert {each.reason for each in below} <= {"no passage", "weak words"}
+
+
+def test_every_verb_finds_what_a_summary_tells(memory: wmem.AgentMemory) -> None:
+    for at in range(0, EPISODES, 7):
+        subject, thing = SUBJECTS[at % len(SUBJECTS)], THINGS[at // len(SUBJECTS)]
+        asked, told = f"Who said that the {thing} of the {subject} is broken?", f"The {subject} has a broken {thing}"
+        assert told in memory.types["episodic"].remember(asked)[0].item.content
+        assert told in memory.episodic.recall(asked)[0].text
+        for order in ORDERS:
+            assert any(told in item.content for item in memory.episodic.items.search(asked, order=order))
 
 
 def test_what_a_closed_session_told_is_found_by_a_passage_of_its_summary(memory: wmem.AgentMemory) -> None:

@@ -437,11 +437,20 @@ class EpisodesSuite(FacetSuite):
         [summary] = summaries(call, memory.episodic)
         before = call(session.recall, "Who left the kiln open?")
         assert summary.id not in [hit.id for hit in before]
+        found = call(memory.episodic.items.search, "Who left the kiln open?")
+        assert [item.content for item in found] == [tell("kiln")]
+        assert (summary.id, "told by others") in [(each.id, each.reason) for each in found.below_floor]
+        remembered = [each.item for each in call(episodic.remember, "Who left the kiln open?")]
+        assert remembered[0].content == tell("kiln")
+        assert summary.id not in [item.id for item in remembered]
         assert tell("kiln") in before[0].text
         call(memory.maintain, ["thin-episodic"])
         after = [hit.id for hit in call(session.recall, "Who left the kiln open? And the anvil, the glaze?")]
         assert summary.id in after
         assert not {*after} & {*summary.sources[0]["items"]}
+        asked = "Who left the kiln open?"
+        assert [item.id for item in call(memory.episodic.items.search, asked)] == [summary.id]
+        assert [each.item.id for each in call(episodic.remember, asked)] == [summary.id]
         assert "kiln" in call(session.pack, "Who left the kiln open?", budget=1_000).note
 
     def test_a_closed_session_speaks_for_itself_and_elsewhere_by_its_summary(

@@ -13,6 +13,7 @@ from wmem.agent.openers import (
     reopen,
     reopen_memory,
 )
+from wmem.agent.options import check_lazily_opened
 from wmem.engine.store import check_url
 from wmem.errors import InvalidInputError, SerializationError
 from wmem.fork import new_renewed_lock
@@ -89,6 +90,7 @@ class LazyMemory:
         else:
             self._url, self._needs, agent_id = memory.url, list_needs(memory), memory.agent_id
         check_flag(enable_skill_extraction, _EXTRACTION)
+        check_lazily_opened(counter, summarizer, features, redaction, gate)
         passed: dict[str, Any] = {
             "counter": counter,
             "features": features,

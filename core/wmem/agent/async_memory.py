@@ -5,8 +5,9 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from wmem.agent.core import Changes, MemoryProperties, OpenOptions, aopen_core, aopen_existing, list_agents
+from wmem.agent.core import Changes, MemoryProperties, aopen_core, aopen_existing, list_agents
 from wmem.agent.maintenance import AsyncMaintenance, MaintenanceReport
+from wmem.agent.options import OpenOptions
 from wmem.agent.turns.async_face import AsyncTurn, AsyncTurnVerbs
 from wmem.agent.turns.core import TurnCore, TurnSettings
 from wmem.agent.types.async_face import AsyncMemoryTypes

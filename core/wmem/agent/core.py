@@ -14,20 +14,20 @@ from wmem.agent.consolidation.jobs import Job, JobContext, JobReport, JobStore, 
 from wmem.agent.disposal import dispose_working_memory, erase_all
 from wmem.agent.key_rotation import rotate
 from wmem.agent.maintenance import MaintenanceReport, is_clock_ahead, maintain
+from wmem.agent.options import CheckedCounter, OpenOptions, check_kinds, check_routes
 from wmem.agent.snapshots import clear_memory, restore_snapshot, take_snapshot
 from wmem.agent.turns.core import TurnCore, TurnSettings
 from wmem.agent.types.idle_sessions import IdleSessions
-from wmem.agent.types.registry import AnyMemoryType, BoundTypes, TypeRegistry
-from wmem.agent.types.settings import TypeSettings
+from wmem.agent.types.registry import BoundTypes, TypeRegistry
 from wmem.codec.codec import Codec
 from wmem.codec.keyring import KeyRing
-from wmem.describe import describe, describe_failure
+from wmem.describe import describe
 from wmem.engine.events import Listener
 from wmem.engine.records import Damage, decode_records, decode_snapshot, follow_records
 from wmem.engine.replacement import finish_pending
 from wmem.engine.store import Store, is_blocking, open_store
 from wmem.engine.writing import flush_touches
-from wmem.errors import CorruptionError, InvalidInputError, MissingExtraError, StoreError, WmemError
+from wmem.errors import CorruptionError, InvalidInputError, MissingExtraError, StoreError
 from wmem.flow import Flow, ask
 from wmem.fork import new_renewed_lock
 from wmem.journal.port import Backup, Journal, Roots, Sweep
@@ -41,14 +41,13 @@ from wmem.model.filters import NO_FILTERS, Filters
 from wmem.model.gate import Gate, Gates
 from wmem.model.history import ORIGIN, Cursor, Path, is_cache, is_index, is_pending, is_reserved
 from wmem.model.results import Erased
-from wmem.model.sendable import to_sendable
 from wmem.model.snapshot import ClearedMemory, Restored, Snapshot
 from wmem.model.trace import TurnTrace
 from wmem.observe.metrics import find_metrics
 from wmem.policy import Policy
-from wmem.retrieval.embedder import Embedder, guard_embedder
+from wmem.retrieval.embedder import guard_embedder
 from wmem.rules.redaction import Redaction
-from wmem.rules.retention import Retention, Retentions
+from wmem.rules.retention import Retentions
 from wmem.scope.context_window import ContextWindow, LatestContext
 from wmem.scope.erasure import compact_and_purge, log_remaining
 from wmem.scope.handle import Handle, OpenState, Settings
@@ -58,7 +57,7 @@ from wmem.scope.messages.flows import MessageInput
 from wmem.scope.ports import PortPair
 from wmem.scope.replay import Replay, replay
 from wmem.scope.stats import MemoryStats, memory_stats
-from wmem.scope.summaries.port import GuardedSummarizer, Summarizer, SummarizerFunction
+from wmem.scope.summaries.port import GuardedSummarizer
 from wmem.scope.trace import list_traces, read_trace, record_pack
 from wmem.scope.vector_store import prune_vectors, vector_store_handle
 from wmem.tokens.counter import Counter, MediaCounter, default_counter
@@ -416,54 +415,6 @@ def _check_cursors(after: object, agent_id: str) -> Mapping[Path, Cursor]:
     return after
 
 
-class OpenOptions(NamedTuple):
-    """The options that `wmem.open` takes beside the store and the agent."""
-
-    policy: Policy | None
-    counter: Counter | None
-    clock: Callable[[], float] | None
-    key: KeyRing | bytes | str | None
-    client: object | None
-    embedder: Embedder | None
-    media_tokens: Mapping[str, int] | None = None
-    create: bool = True
-    memory_types: Iterable[TypeSettings | AnyMemoryType] = ()
-    default_filters: Filters | None = None
-    enable_tool_tracking: bool = True
-    features: Features | None = None
-    summarizer: Summarizer | SummarizerFunction | None = None
-    redaction: Redaction | None = None
-    gate: Gate | None = None
-    enable_skill_extraction: bool = True
-    retention: Iterable[Retention] = ()
-
-
-class _CheckedCounter:
-    """A caller's counter whose results are checked: budgets depend on them."""
-
-    def __init__(self, counter: Counter) -> None:
-        if not isinstance(getattr(counter, "name", None), str):
-            raise InvalidInputError("a counter needs a name: counts are stored under it")
-        self._counter = counter
-        self.name = counter.name
-
-    def __call__(self, text: str, /) -> int:
-        try:
-            tokens = self._counter(to_sendable(text))
-        except WmemError:
-            raise
-        except Exception as exc:  # noqa: BLE001  # a user's function, which should not raise
-            tokens, failure = -1, describe_failure(exc)
-        else:
-            failure = ""
-        if failure:  # raised here: the user's error may quote the text
-            raise InvalidInputError(f"the counter {self.name!r} raised {failure}")
-        if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 0:
-            msg = f"the counter {self.name!r} must return a whole number of tokens, not {describe(tokens)}"
-            raise InvalidInputError(msg)
-        return tokens
-
-
 def _make_counter(counter: Counter | None, estimates: Mapping[str, int] | None) -> Counter:
     count = default_counter() if counter is None else counter
     return count if estimates is None else MediaCounter(count, estimates)
@@ -482,19 +433,8 @@ def open_core(url: str, agent_id: str, options: OpenOptions, *, is_async: bool =
     """Open the store of a memory; see `wmem.open`."""
     policy, counter, clock, key, client, embedder, media_tokens, create, *_ = options
     (root,) = check_path([agent_id])
-    if policy is not None and not isinstance(policy, Policy):
-        raise InvalidInputError(f"policy must be a wmem.Policy, not {type(policy).__name__!r}")
-    if options.features is not None and not isinstance(options.features, Features):
-        raise InvalidInputError(f"features must be wmem.Features, as Features.core(), not {describe(options.features)}")
-    if options.redaction is not None and not isinstance(options.redaction, Redaction):
-        msg = f"redaction must be a wmem.Redaction, as Redaction.strict(), not {describe(options.redaction)}"
-        raise InvalidInputError(msg)
-    if options.gate is not None and not isinstance(options.gate, Gate):
-        raise InvalidInputError(f"gate must be a wmem.Gate, not {describe(options.gate)}")
-    for name, given in (("counter", counter), ("clock", clock)):
-        if given is not None and not callable(given):
-            raise InvalidInputError(f"{name} must be callable, not {type(given).__name__!r}")
-    checked = None if counter is None else _CheckedCounter(counter)
+    check_kinds(options._asdict())
+    checked = None if counter is None else CheckedCounter(counter)
     estimates = None if media_tokens is None else _check_estimates(media_tokens)
     embedding = None if embedder is None else guard_embedder(embedder)
     if embedding is not None and not is_async:
@@ -550,11 +490,11 @@ def open_core(url: str, agent_id: str, options: OpenOptions, *, is_async: bool =
 
 def _check_turn_options(options: OpenOptions, *, is_async: bool) -> TurnOptions:
     filters = NO_FILTERS if options.default_filters is None else options.default_filters
-    if not isinstance(filters, Filters):
-        raise InvalidInputError(f"default_filters must be wmem.Filters, not {describe(filters)}")
     tracks_tools = check_flag(options.enable_tool_tracking, "enable_tool_tracking")
     extracts_skills = check_flag(options.enable_skill_extraction, "enable_skill_extraction")
-    return TurnOptions(TypeRegistry(options.memory_types, is_async=is_async), filters, tracks_tools, extracts_skills)
+    types = TypeRegistry(options.memory_types, is_async=is_async)
+    check_routes(options.gate, types.names())
+    return TurnOptions(types, filters, tracks_tools, extracts_skills)
 
 
 async def aopen_core(url: str, agent_id: str, options: OpenOptions) -> AgentCore:

@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from wmem.agent.core import Changes, MemoryProperties, OpenOptions, list_agents, open_core, open_existing
+from wmem.agent.core import Changes, MemoryProperties, list_agents, open_core, open_existing
 from wmem.agent.maintenance import Maintenance, MaintenanceReport
+from wmem.agent.options import OpenOptions
 from wmem.agent.turns.core import TurnCore, TurnSettings
 from wmem.agent.turns.face import Turn, TurnVerbs
 from wmem.agent.types.face import MemoryTypes
@@ -403,7 +404,7 @@ def open(
 
     Raises:
         InvalidInputError: An unknown URL, an id that is blank or holds control characters,
-            an invalid key, embedder or summarizer.
+            an option that is none, as an embedder that cannot be called, or a route to a memory type that is none.
         NotFoundError: ``create=False``, and there is no such store, or it holds nothing of this agent.
         MissingExtraError: The backend's driver, `cryptography` for a key, or numpy for an embedder, is not installed.
         StoreError: The store cannot be opened.

@@ -34,7 +34,7 @@ class Route:
 
     Attributes:
         name: What the reply and the trace call it.
-        stores: The names of the memory types.
+        stores: The names of the memory types: built-in ones, or some of those that `wmem.open` gets as `memory_types`.
         types: One of these is the item's type; none accepts all, here and below.
         kinds: One of these is its kind, see `MemoryItem.kind`.
         tags: It has one of these tags at least.

@@ -9,9 +9,10 @@ from wmem.model.history import Path
 from wmem.model.item import MemoryItem
 
 RecallKind: TypeAlias = Literal["entry", "item", "message"]
-Shortfall: TypeAlias = Literal["weak words", "less than the best", "not valid then"]
+Shortfall: TypeAlias = Literal["weak words", "less than the best", "not valid then", "told by others", "no passage"]
 """Why a text is left out: its words of the question say too little, or little beside the best text's; or what it says
-does not hold at the time that the question asks for."""
+does not hold at the time that the question asks for. Of a summary: what it covers can be found itself, or no two of its
+sentences have enough of the question together."""
 
 
 RecallForm: TypeAlias = Literal["", "record", "answer", "summary"]
@@ -106,7 +107,7 @@ class BelowFloor(NamedTuple):
         words: Stems of the query's words that it has.
         reason: ``weak words``: they are in nearly every item, or common in the language, or few of a short query's.
             ``less than the best``: the best item has much more of the query. ``not valid then``: the time of the query
-            is not between the item's `valid_from` and `valid_to`.
+            is not between the item's `valid_from` and `valid_to`. Of summaries: see `Shortfall`.
     """
 
     id: str

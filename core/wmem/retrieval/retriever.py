@@ -16,6 +16,7 @@ from wmem.model.history import Path
 from wmem.model.ids import parse_promoted_id
 from wmem.model.origin import list_merged_sources, names_merged, names_source
 from wmem.model.recall_profile import RecallProfile
+from wmem.model.results import Shortfall
 from wmem.model.row import Row
 from wmem.retrieval.arrays import ListOps
 from wmem.retrieval.bm25 import Feedback, TermWeights
@@ -186,6 +187,39 @@ def match_words(replica: Replica[Any], text: str, share_of_best: float) -> WordM
     return replica.use_derived(
         RecallIndex, lambda memory: memory.index.match_words(text, share_of_best), replica.analyzer
     )
+
+
+def find_unfit_summaries(
+    replica: Replica[Any], text: str, rows: Sequence[Row], profile: RecallProfile, now: float
+) -> dict[str, Shortfall]:
+    """The summaries among some rows that a search of items does not find, and why: by the rule of `search`.
+
+    Args:
+        rows: Of the scope, best first.
+    """
+    if not any(row.type == SUMMARY for row in rows):
+        return {}
+    known = {replica.path: replica}
+    accepted = [
+        not is_represented(read_coverage(replica, row), known, known, now, items_only=True)
+        if row.type == SUMMARY
+        else True
+        for row in rows
+    ]
+    unfit: dict[str, Shortfall] = {row.id: "told by others" for row, ok in zip(rows, accepted, strict=True) if not ok}
+    if profile.item_floor:
+        weights = replica.use_derived(
+            RecallIndex, lambda memory: memory.index.scorer(text).weigh_terms(), replica.analyzer
+        )
+        fits = _judge_summaries(replica, rows, accepted, [weights]).fits
+        left = (row for at, row in enumerate(rows) if not (accepted[at] and fits.get(at, True)))
+        unfit |= {row.id: "no passage" for row in left if row.id not in unfit}
+    return unfit
+
+
+def keep_once(replica: Replica[Any], ranked: list[tuple[float, Row]]) -> list[tuple[float, Row]]:
+    """Ranked rows of a scope without a summary after what it covers, and without what it covers after it."""
+    return find_once(ranked, lambda each: (replica.path, each[1]), lambda _, row: read_coverage(replica, row))
 
 
 def list_query_terms(replicas: Iterable[Replica[Any]], text: str) -> Sequence[str]:
@@ -424,7 +458,7 @@ def _collect_candidates(  # noqa: PLR0917  # one call in a loop over all that di
         if memory.index.postings.aside:
             weights = [scorer.weigh_terms(), *map(scorer.weigh_terms, aims)]
             judged = _judge_summaries(replica, found, accepted, weights)
-            if profile.question_floor and query.for_note and not is_close:
+            if profile.question_floor and not is_close:
                 accepted = [ok and judged.fits.get(at, True) for at, ok in enumerate(accepted)]
             coverage = max(coverage, judged.coverage)
             columns = columns.weigh(scorer.ops, judged.shares)

@@ -136,13 +136,19 @@ def read_coverage(replica: Replica[Any], row: Row) -> Sequence[Coverage]:
 
 
 def is_represented(
-    coverage: Sequence[Coverage], replicas: Mapping[Path, Replica[Any]], with_messages: Collection[Path], now: float
+    coverage: Sequence[Coverage],
+    replicas: Mapping[Path, Replica[Any]],
+    with_messages: Collection[Path],
+    now: float,
+    *,
+    items_only: bool = False,
 ) -> bool:
     """Whether what a summary covers can be found itself, or must not be found.
 
     Args:
         replicas: All that is searched by path, the scope's first.
         with_messages: Those of whose messages any may be found, by their paths.
+        items_only: Whether what is asked finds no messages, so that what is said of them is not found otherwise.
     """
     own = next(iter(replicas))
     seen = total = 0
@@ -153,7 +159,8 @@ def is_represented(
             continue
         if each.message_ids and path not in with_messages and path == own[: len(path)]:
             return True  # a parent's messages are not seen from below, nor what is said of them
-        held = map(replica.state.rows.get, each.ids if path in with_messages else each.item_ids)  # look-ups are atomic
+        ids = each.ids if path in with_messages and not items_only else each.item_ids
+        held = map(replica.state.rows.get, ids)  # look-ups are atomic
         seen += sum(there is not None and there.visible(now) for there in held)
     return total > 0 and 2 * seen >= total
 

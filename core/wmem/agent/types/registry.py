@@ -77,7 +77,7 @@ class TypeRegistry:
 
     def names(self) -> tuple[str, ...]:
         """The names of all types: the built-in ones, then the others in the order they were registered."""
-        return (*_BUILT_IN, *self._external)
+        return (*BUILT_IN, *self._external)
 
     def find_external(self, name: str) -> AnyMemoryType:
         """A type of somebody else's, by its name; `NotFoundError` for none."""
@@ -98,7 +98,7 @@ class TypeRegistry:
         return [ExternalFlows(each, handle) for each in self._external.values()]
 
 
-_BUILT_IN = ("working", "conversation", "episodic", "semantic")
+BUILT_IN = ("working", "conversation", "episodic", "semantic")
 
 
 class BoundTypes:

@@ -30,7 +30,7 @@ from wmem.retrieval.index import WordMatches
 from wmem.retrieval.near_equal import order_near_equals
 from wmem.retrieval.question_time import QuestionTime, find_needed
 from wmem.retrieval.relevance import relevance
-from wmem.retrieval.retriever import Query, intersect_terms, match_words
+from wmem.retrieval.retriever import Query, find_unfit_summaries, intersect_terms, keep_once, match_words
 from wmem.retrieval.updates import MAX_HITS, find_updates, mark_updates
 from wmem.rules.importance import importance as importance_of
 from wmem.rules.precedence import is_item, precedence
@@ -160,10 +160,13 @@ def _search_by_words(replica: Replica[Any], search: Search, policy: Policy, orde
         return _search_by_recall(replica, search, words, policy, now)
     with replica.lock:
         best = search.filter.apply(map(replica.state.rows.__getitem__, _items_among(replica.state, words.by_id)), now)
-        ids = {row.id: None for row in sorted(best, key=lambda row: words.by_id[row.id].score, reverse=True)}
+        rows = sorted(best, key=lambda row: words.by_id[row.id].score, reverse=True)
+    unfit = find_unfit_summaries(replica, search.query, rows, policy.recall_profile, now)
+    ids = {row.id: None for row in rows if row.id not in unfit}
     newer = find_updates(replica, ids, partial(_accept, search.filter, now))
     with replica.lock:
-        matches = dict.fromkeys(_items_among(replica.state, {*words.by_id, *newer, *newer.values()}), 0.0)
+        found = {*words.by_id, *newer, *newer.values()} - unfit.keys()
+        matches = dict.fromkeys(_items_among(replica.state, found), 0.0)
         return _rank(replica.state, matches, search, order, now, superseded_by=newer)
 
 
@@ -206,13 +209,18 @@ def _search_by_recall(
         passed = list(replace(search.filter, may_answer=None).apply(newest, now))
         timely = passed if search.filter.may_answer is None else filter(search.filter.may_answer, passed)
         rows = sorted(timely, key=lambda row: matches[row.id].score, reverse=True)
-        best = Match(*map(max, zip((0.0, 0.0), *(matches[row.id] for row in rows), strict=True)))
-        shortfalls = {row.id: words.floor.shortfall(matches[row.id], best) for row in rows}
-        above = [(matches[row.id].score, row) for row in rows if shortfalls[row.id] is None]
+    # Before the best is known: what is no match is none that others are held against.
+    unfit = find_unfit_summaries(replica, search.query, rows, policy.recall_profile, now)
+    best = Match(*map(max, zip((0.0, 0.0), *(matches[row.id] for row in rows if row.id not in unfit), strict=True)))
+    shortfalls = {row.id: unfit.get(row.id) or words.floor.shortfall(matches[row.id], best) for row in rows}
+    above = keep_once(replica, [(matches[row.id].score, row) for row in rows if shortfalls[row.id] is None])
+    above_ids = {row.id for _, row in above}
+    shortfalls |= {row.id: "less than the best" for row in rows if not (shortfalls[row.id] or row.id in above_ids)}
+    with replica.lock:
         by_precedence = order_near_equals(above, lambda row: _precedence(state, row, now))
         ordered = list(islice(by_precedence, max(search.limit, MAX_HITS)))
     results = _put_newer_first(replica, ordered, search, policy, now)
-    more = {hit.row.id for _, hit in results}.difference(row.id for _, row in above)
+    more = {hit.row.id for _, hit in results} - above_ids
     kept = {row.id for row in rows}
     outdated: list[tuple[str, Shortfall]] = [(row.id, "not valid then") for row in passed if row.id not in kept]
     below = [(row.id, why) for row in rows if (why := shortfalls[row.id]) is not None and row.id not in more]
