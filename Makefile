@@ -12,6 +12,8 @@ INPUTS := pyproject.toml constraints.txt
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 # Nothing is compiled beforehand: a first run compiles what it imports, less than a third of what is installed.
 INSTALL := install -qq --no-compile
+# What is compiled is kept, whatever the environment says: two workers and hundreds of child processes import it.
+unexport PYTHONDONTWRITEBYTECODE
 PACKAGES := core/wmem langchain_wmem llamaindex_wmem
 WORKERS ?= 2
 PYTEST = $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal

@@ -5,6 +5,7 @@ import gc
 import os
 import shutil
 import socket
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,10 @@ __all__ = [
 LOCAL = ("127.", "::1", "localhost")
 _IN_MEMORY = Path("/dev/shm")
 _ROOM = 4 * 2**30  # many times what a whole run writes
+
+# Each worker would rewrite the asserts of all tests anew, and hundreds of child processes would each compile wmem.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 pytest.register_assert_rewrite("tests.suites")
 
@@ -110,8 +115,6 @@ def pytest_configure(config: pytest.Config) -> None:
     # Thousands of stores are made, and few tests are about the disk below them.
     if os.access(_IN_MEMORY, os.W_OK) and shutil.disk_usage(_IN_MEMORY).free >= _ROOM:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_IN_MEMORY))
-    # Hundreds of child processes would each compile wmem anew.
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 @pytest.hookimpl(wrapper=True)

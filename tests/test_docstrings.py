@@ -1,6 +1,7 @@
 """Docstrings name what is there: every `Args:` entry a parameter, every `Attributes:` entry an attribute."""
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -55,18 +56,26 @@ def _attributes(node: ast.ClassDef) -> set[str]:
     return names
 
 
-TREES = {file: ast.parse(file.read_text(encoding="utf-8")) for file in FILES}
-CLASSES = {each.name: each for tree in TREES.values() for each in ast.walk(tree) if isinstance(each, ast.ClassDef)}
+@functools.cache
+def _parse(file: Path) -> ast.Module:
+    return ast.parse(file.read_text(encoding="utf-8"))
+
+
+@functools.cache
+def _classes() -> dict[str, ast.ClassDef]:
+    """Every class by its name; found when a test asks, for each worker collects all tests."""
+    return {each.name: each for file in FILES for each in ast.walk(_parse(file)) if isinstance(each, ast.ClassDef)}
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
 def test_docstrings_explain_only_what_is_there(file: Path) -> None:
-    for node in ast.walk(TREES[file]):
+    for node in ast.walk(_parse(file)):
         if not isinstance(node, Documented):
             continue
         doc = ast.get_docstring(node) or ""
         assert set(_entries(doc, "Args")) <= _parameters(node), node.name
         if isinstance(node, ast.ClassDef):
-            bases = [CLASSES[base.id] for base in node.bases if isinstance(base, ast.Name) and base.id in CLASSES]
+            classes = _classes()
+            bases = [classes[base.id] for base in node.bases if isinstance(base, ast.Name) and base.id in classes]
             known = {name for each in (node, *bases) for name in _attributes(each)}
             assert set(_entries(doc, "Attributes")) <= known, node.name

@@ -1,5 +1,6 @@
 """Stores in a directory, other processes, and hands that reach into a store's file."""
 
+import functools
 import json
 import os
 import signal
@@ -8,13 +9,14 @@ import subprocess
 import sys
 import tempfile
 import textwrap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
 import pytest
 
+from tests.faults.siblings import run_together
 from tests.matrix import PLAIN, SHARED, make_url
 from tests.unmeasured import COVERAGE_VARIABLES
 from wmem.journal.disk import DiskJournal
@@ -33,7 +35,7 @@ class Script(Protocol):
 class Spawn(Protocol):
     """Starts Python text in another process, with pipes; it is ended with the test."""
 
-    def __call__(self, code: str, *arguments: str) -> subprocess.Popen[str]: ...
+    def __call__(self, code: str, *arguments: str, pass_fds: Sequence[int] = ()) -> subprocess.Popen[str]: ...
 
 
 Key: TypeAlias = str | tuple[str, int]
@@ -320,7 +322,7 @@ def any_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 def spawn() -> Iterator[Spawn]:
     started: list[subprocess.Popen[str]] = []
 
-    def start(code: str, *arguments: str) -> subprocess.Popen[str]:
+    def start(code: str, *arguments: str, pass_fds: Sequence[int] = ()) -> subprocess.Popen[str]:
         child = subprocess.Popen(
             [sys.executable, "-X", "faulthandler", "-c", textwrap.dedent(code), *arguments],
             stdin=subprocess.PIPE,
@@ -328,6 +330,7 @@ def spawn() -> Iterator[Spawn]:
             stderr=subprocess.PIPE,
             encoding="utf-8",
             start_new_session=True,
+            pass_fds=pass_fds,
             env={**os.environ, "PYTHONUTF8": "1"},
         )
         started.append(child)
@@ -370,25 +373,5 @@ def unmeasured_script(script: Script, monkeypatch: pytest.MonkeyPatch) -> Script
 
 @pytest.fixture
 def together(spawn: Spawn) -> Callable[[str, list[tuple[str, ...]]], list[str]]:
-    """Run one text in several processes at once, each with its own arguments.
-
-    Each gets ready, prints a line, and goes on when it reads one: so all begin at the same moment.
-    """
-
-    def run(code: str, each: list[tuple[str, ...]]) -> list[str]:
-        children = [spawn(code, *arguments) for arguments in each]
-        for child in children:
-            assert child.stdout is not None
-            assert child.stdout.readline() == "ready\n", child.communicate()[1]
-        for child in children:
-            assert child.stdin is not None
-            child.stdin.write("go\n")
-            child.stdin.flush()
-        printed = []
-        for child in children:
-            said, complaint = _listen(child)
-            assert child.returncode == 0, complaint
-            printed.append(said)
-        return printed
-
-    return run
+    """Run one text in several processes at once, each with its own arguments: see `tests.faults.siblings`."""
+    return functools.partial(run_together, spawn, _listen)
