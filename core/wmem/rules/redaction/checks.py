@@ -18,6 +18,7 @@ _VIN_VALUES = dict(
 )
 _VIN_WEIGHTS = 8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2
 _LEAST_PART = 16
+_LONG_PART, _OFTEN = 28, 0.45  # where digits are few, capitals have to come oftener than in `namesLikeThis`
 _SNILS_WEIGHTS = range(9, 0, -1)
 
 
@@ -77,6 +78,12 @@ def is_snils(digits: str) -> bool:
     )
 
 
+def is_mod11(text: str) -> bool:
+    """Whether a Chinese identity number ends in its check character, wherever it was given out."""
+    total = sum(int(digit) * pow(2, 17 - place, 11) for place, digit in enumerate(text[:-1]))
+    return text[-1].upper() == "10X98765432"[total % 11]
+
+
 def is_random(text: str) -> bool:
     """Whether a text has a part that looks drawn by chance: sixteen characters, digits among letters, no words."""
     return any(_is_random_part(part) for part in re.split("[-_.]", text) if len(part) >= _LEAST_PART)
@@ -84,9 +91,9 @@ def is_random(text: str) -> bool:
 
 def _is_random_part(text: str) -> bool:
     digits = sum(map(str.isdigit, text))
-    if not 1 < digits < len(text):
-        return False
     changes = sum(a.isdigit() != b.isdigit() or a.isupper() != b.isupper() for a, b in pairwise(text))
+    if not 1 < digits < len(text):
+        return len(text) >= _LONG_PART and changes >= _OFTEN * len(text)
     return changes >= len(text) // 5
 
 

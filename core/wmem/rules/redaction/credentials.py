@@ -5,6 +5,7 @@ import binascii
 import re
 from collections.abc import Iterator
 
+from wmem.rules.redaction.commands import find_in_commands
 from wmem.rules.redaction.labels.values import is_placeholder
 from wmem.rules.redaction.reading import Reading, find_places
 from wmem.rules.redaction.spans import Span
@@ -31,17 +32,7 @@ _SESSIONS = (
 )
 _SESSION_HERE = re.compile(r"(?:(?<=-)[\w\-]{1,40}|(?<=id)[A-Z]{1,10})?=([A-Za-z0-9%._\-~+/=:]{8,2048})", re.IGNORECASE)
 _LEAST_SURE = 20
-_COMMANDS = frozenset(
-    {"curl", "wget", "http", "sshpass", "mysql", "mysqldump", "mariadb", "psql", "net", "docker", "redis"}
-)
-_COMMAND_LINES = (
-    re.compile(r"[ ](?:-u|--user|--proxy-user|-a|--auth)[ =]?[\"']?[^\s:\"']{1,64}:([^\s\"']{1,128})"),
-    re.compile(r"\bsshpass[ ]{1,4}-p[ ]?[\"']?([^\s\"']{1,128})"),
-    re.compile(r"\b(?:mysql|mysqldump|mariadb)\b[^\n|;]{0,80}?[ ]-p([^\s\"']{1,128})"),
-    re.compile(r"[ ]/user:[^\s]{1,64}[ ]([^\s/]{4,128})"),
-    re.compile(r"\bredis-cli\b[^\n|;]{0,80}?[ ]-a[ ]([^\s\"']{1,128})"),
-    re.compile(r"\bdocker login\b[^\n|;]{0,80}?[ ]-p[ ]([^\s\"']{1,128})"),
-)
+_DIGEST_HERE = re.compile(r"[^\r\n]{0,400}?\bresponse=\"?([0-9a-f]{32,64})\b")
 
 
 _CALL = re.compile(
@@ -63,13 +54,15 @@ def find_credentials(reading: Reading) -> Iterator[Span]:
     for scheme in _SCHEMES:
         for at in find_places(lower, scheme):
             match = _CREDENTIAL_HERE.match(text, at)
+            if scheme == "digest" and (response := _DIGEST_HERE.match(text, at)):
+                yield Span(*response.span(1), "authorization")
             if match and (
                 _is_basic(match[1])
                 if scheme == "basic"
                 else _is_credential(match[1]) and any(map(str.isdigit, match[1]))
             ):
                 yield Span(*match.span(1), "authorization")
-    yield from _in_commands(reading)
+    yield from find_in_commands(reading)
     yield from _in_code(reading)
     for name, pattern, kind in _HEADERS:
         for at in find_places(lower, name):
@@ -81,16 +74,6 @@ def find_credentials(reading: Reading) -> Iterator[Span]:
                 match = _SESSION_HERE.match(text, at)
                 if match and any(map(str.isdigit, match[1])):
                     yield Span(*match.span(1), "session")
-
-
-def _in_commands(reading: Reading) -> Iterator[Span]:
-    """Passwords of command lines, behind flags of one letter."""
-    if reading.words.isdisjoint(_COMMANDS):
-        return
-    for pattern in _COMMAND_LINES:
-        for match in pattern.finditer(reading.text):
-            if not is_placeholder(match[1]):
-                yield Span(*match.span(1), "password")
 
 
 def _in_code(reading: Reading) -> Iterator[Span]:

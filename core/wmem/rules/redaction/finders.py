@@ -95,6 +95,36 @@ SECRET_STEMS = (
         "frase",
     ),
     *(
+        *(
+            "lösenor",
+            "psk",
+            "mysql",
+            "mariadb",
+            "sqlplus",
+            "sqlldr",
+            "redis",
+            "sudo",
+            "auth",
+            "wifi:",
+            "tcp(",
+            "unix(",
+            "login",
+            "logi",
+            "zugang",
+        ),
+        *(
+            "identifiant",
+            "credenciales",
+            "credenziali",
+            "credenciais",
+            "gegevens",
+            "údaje",
+            "логин",
+            "jdbc:",
+            "zip",
+            "7z",
+            "rar ",
+        ),
         "seed",
         "mnemoni",
         "мнемон",
@@ -118,6 +148,9 @@ SECRET_STEMS = (
 """What stands in every label of a value that may have no digit, in small letters."""
 
 
+_LEAST_LONG = 24
+
+
 def _is_quiet(reading: Reading) -> bool:
     """Whether a text has nothing that a finder starts from: most texts have not."""
     if reading.has_digit or reading.is_unspaced:
@@ -131,6 +164,7 @@ def _is_quiet(reading: Reading) -> bool:
         or "at}" in lower
         or "at>" in lower
         or text.count(":") > 1
+        or reading.longest >= _LEAST_LONG
     ):
         return False
     return not any(stem in lower for stem in SECRET_STEMS)

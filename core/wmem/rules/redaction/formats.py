@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import NamedTuple
 
-from wmem.rules.redaction.checks import is_snils, is_valid, is_vin
+from wmem.rules.redaction.checks import is_mod11, is_snils, is_valid, is_vin
 
 _DAY = r"(?:0[1-9]|[12]\d|3[01])"
 _MONTH = r"(?:0[1-9]|1[0-2])"
@@ -69,7 +69,7 @@ FORMATS: Mapping[int, tuple[Format, ...]] = {
     8: (_format("national_id", rf"(?:19|20)\d\d{_MONTH}(?:{_DAY}|[6-9]\d)[\-+]\d{{4}}", "se.personnummer"),),
     11: (
         _format("national_id", rf"{_DAY}{_MONTH}\d{{7}}", "no.fodselsnummer", "gr.amka"),
-        _format("national_id", r"\d\d(?:[02468][1-9]|[13579][0-2])\d{7}", "pl.pesel"),
+        _format("national_id", rf"(?:\d\d{_MONTH}|[012]\d(?:2[1-9]|3[0-2])){_DAY}\d{{5}}", "pl.pesel"),
         _format("national_id", rf"[1-6]\d\d{_MONTH}{_DAY}\d{{4}}", "lt.asmens", "ee.ik"),
         _format("national_id", rf"\d\d{_MONTH}{_DAY}\d{{5}}", "be.nn"),
         _format("national_id", r"[1-9]\d{10}", "tr.tckimlik"),
@@ -82,8 +82,8 @@ FORMATS: Mapping[int, tuple[Format, ...]] = {
         _format("national_id", r"756\d{10}", "ch.ssn"),
     ),
     15: (_format("national_id", r"[12]\d\d(?:0[1-9]|1[0-2]|[2-9]\d)\d{10}", "fr.nir"),),
-    17: (_format("national_id", rf"[1-9]\d{{5}}(?:19|20)\d\d{_MONTH}{_DAY}\d{{3}}[xX]", "cn.ric"),),
-    18: (_format("national_id", rf"[1-9]\d{{5}}(?:19|20)\d\d{_MONTH}{_DAY}\d{{4}}", "cn.ric"),),
+    17: (Format("national_id", re.compile(rf"[1-9]\d{{5}}(?:19|20)\d\d{_MONTH}{_DAY}\d{{3}}[xX]"), is_mod11),),
+    18: (Format("national_id", re.compile(rf"[1-9]\d{{5}}(?:19|20)\d\d{_MONTH}{_DAY}\d{{4}}"), is_mod11),),
 }
 """By the digits of their first group."""
 

@@ -11,6 +11,11 @@ _MAX_LOCAL = 64
 _LETTERS = "A-Za-z\u00c0-\u0590\u0621-\u064a\u0900-\u0dff"  # of scripts that set words apart
 _LOCAL_END_HERE = re.compile(rf"[{_LETTERS}0-9._%+\-'&]{{0,{_MAX_LOCAL}}}", re.DOTALL)
 _ANY_LOCAL_END_HERE = re.compile(rf"\w{{1,{_MAX_LOCAL}}}")
+_NAME_END_HERE = re.compile(
+    r"[._\-]?(?!(?:[箱件郵邮系絡络给給发發到至是为為请請找问問用讯訊与與和或]|址地|ルー|스레|일메)|[\u3040-\u30ff]{0,3}[はがをにへでともや])"
+    r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{1,6}(?![\w])"
+)
+"""Read backwards: a name of Chinese, Japanese or Korean letters before the others, and no end of a sentence."""
 _DOMAIN_HERE = re.compile(
     rf"[ ]?\n?(?:[{_LETTERS}0-9](?:[{_LETTERS}0-9\-]{{0,61}}[{_LETTERS}0-9])?\.){{1,8}}[{_LETTERS}][{_LETTERS}0-9\-]{{1,23}}"
 )
@@ -30,7 +35,7 @@ _MAX_USER = 128
 
 _IPV4 = re.compile(r"[0-9](?<![\d.]\d)[0-9]{0,2}(?:\.[0-9]{1,3}){3}(?!\.?\d)")
 _VERSION_BEFORE_HERE = re.compile(
-    r"(?:[=~<>!]=|[~^]|[a-z](?<!ip)[/_\-]|\bv|(?:version|release|build|ver|upgrade(?:d)? (?:from|to)|sections?|chapter|clause|firmware|rev|revision|versión|versão|versie|wersja|версия|版本)[a-zé]{0,3}[ :.\"']{0,3})$",
+    r"(?:[=~<>!]=|[~^]|[a-z](?<!ip)[/_\-]|\bv|(?:version|release|build|(?<!ser)ver|upgrade(?:d)? (?:from|to)|sections?|chapter|clause|firmware|rev|revision|versión|versão|versie|wersja|версия|版本)[a-zé]{0,3}[ :.\"']{0,3})$",
     re.IGNORECASE,
 )
 _ADDRESS_BEFORE_HERE = re.compile(
@@ -48,6 +53,11 @@ _MAC_JOINTS = 5
 _MAC = re.compile(
     r"[0-9A-Fa-f](?<![A-Za-z0-9_:\-].)[0-9A-Fa-f]([:\-])(?:[0-9A-Fa-f]{2}\1){4}[0-9A-Fa-f]{2}(?![A-Za-z0-9_:\-])"
 )
+_MIDDLE_OF_MAC = re.compile(r"\.[0-9A-Fa-f]{4}\.")
+_MAC_OF_SWITCH_HERE = re.compile(
+    r"(?<![A-Za-z0-9_.\-])(?:[0-9a-f]{4}(?:\.[0-9a-f]{4}){2}|[0-9A-F]{4}(?:\.[0-9A-F]{4}){2})(?![A-Za-z0-9_\-]|\.\w)"
+)
+"""As switches write it: `0a1b.2c3d.4e5f`."""
 _CONTEXT = 40
 _MAX_BYTE = 255
 _USERINFO_HERE = re.compile(r"[^\s/@\"'<>:`]{0,128}+:([^\s\"'<>`]{1,256}?)@(?=[\w\[.\-])|([A-Za-z0-9_\-]{20,256}+)@")
@@ -62,7 +72,14 @@ def find_addresses(reading: Reading) -> Iterator[Span]:
     if "://" in text:
         yield from _url_passwords(text)
     if reading.has_digit:
-        yield from (Span(*match.span(), "ip_address") for match in _IPV4.finditer(text) if _is_address(text, match))
+        yield from _ipv4(reading)
+        yield from (
+            Span(*match.span(), "mac_address")
+            for middle in _MIDDLE_OF_MAC.finditer(text)
+            if (match := _MAC_OF_SWITCH_HERE.match(text, max(0, middle.start() - 4)))
+            and any(map(str.isdigit, match[0]))
+            and any(map(str.isalpha, match[0]))
+        )
     if text.count(":") >= _MAC_JOINTS or text.count("-") >= _MAC_JOINTS:
         yield from (Span(*match.span(), "mac_address") for match in _MAC.finditer(text))
     if _COLONS.search(text):
@@ -110,7 +127,7 @@ def _local_start(text: str, least: int, end: int) -> int | None:
         length = cut
     while length and slice_[length - 1] in _LOCAL_JUNK:
         length -= 1
-    if not length and (rest := _ANY_LOCAL_END_HERE.match(slice_)):
+    if rest := (_NAME_END_HERE if length else _ANY_LOCAL_END_HERE).match(slice_, length):
         length = rest.end()
     start = end - length
     if length > 1 and text[start] in "nrtbf" and start and text[start - 1] == "\\":  # "\n" in JSON
@@ -135,11 +152,26 @@ def _url_passwords(text: str) -> Iterator[Span]:
         at = text.find("://", at + 3)
 
 
-def _is_address(text: str, match: "re.Match[str]") -> bool:
+def _ipv4(reading: Reading) -> Iterator[Span]:
+    """Addresses, and no numbers of the series that a version of the text is of: `10.4.2.1, fixed in version 10.4.2.0`."""
+    text = reading.text
+    matches = [(match, text[max(0, match.start() - _CONTEXT) : match.start()]) for match in _IPV4.finditer(text)]
+    series = {_series(match[0]) for match, before in matches if _VERSION_BEFORE_HERE.search(before)}
+    for match, before in matches:
+        if _series(match[0]) in series and not _ADDRESS_BEFORE_HERE.search(before):
+            continue
+        if _is_address(text, match, before):
+            yield Span(*match.span(), "ip_address")
+
+
+def _series(number: str) -> str:
+    return ".".join(number.split(".")[:2])
+
+
+def _is_address(text: str, match: "re.Match[str]", before: str) -> bool:
     parts = match[0].split(".")
     if _NOBODYS_IP_HERE.match(match[0]) or any(int(part) > _MAX_BYTE or str(int(part)) != part for part in parts):
         return False
-    before = text[max(0, match.start() - _CONTEXT) : match.start()]
     if _VERSION_BEFORE_HERE.search(before):
         return False
     single = all(len(part) == 1 for part in parts)

@@ -12,7 +12,7 @@ _T = r"[A-Za-z0-9_\-]"
 _A = "[A-Za-z0-9]"
 _RUN = re.compile(rf"{_T}{{16,}}+")
 _MAX_WORDS = 24  # characters of a run in which a key may begin
-_SHORT = rf"{_T}{{16,255}}"
+_SHORT = rf"{_T}{{16,2048}}"
 
 
 class _KeyForm(NamedTuple):
@@ -37,7 +37,7 @@ _ALL_FORMS = (
     *_forms("github_token", "github_pat_", "[A-Za-z0-9_]{22,255}"),
     *_forms(
         "gitlab_token",
-        "glpat- gldt- glrt- glptt- glcbt- glsoat- glimt- glagent- glffct- gloas- GR1348941",
+        "glpat- gldt- glrt- glptt- glcbt- glsoat- glimt- glft- glagent- glffct- gloas- glwt- GR1348941",
         rf"{_T}{{16,255}}+(?:\.{_T}{{2,64}}+){{0,3}}",
     ),
     *_forms("slack_token", "xoxb- xoxp- xoxa- xoxr- xoxs- xoxo- xoxe- xoxc- xoxd- xapp-", rf"{_T}{{10,255}}"),
@@ -61,8 +61,19 @@ _ALL_FORMS = (
     ),
     *_forms(
         "api_key",
+        "HRKU- access-production- access-sandbox- access-development- sdk- mob- api- pat-na1- pat-eu1- app-",
+        "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}",
+    ),
+    *_forms("api_key", "rzp_live_ rzp_test_ LTAI", f"{_A}{{12,64}}"),
+    *_forms("api_key", "A3-", r"[A-Z0-9]{6}-(?:[A-Z0-9]{5,6}-){2,4}[A-Z0-9]{5,6}"),
+    *_forms("api_key", "EAA AQE", f"(?=[A-Za-z]{{0,60}}[0-9]){_A}{{60,1024}}"),
+    *_forms(
+        "api_key",
         "key- fw_ fc- re_ co_ mg- oy2 secret_ ops_ cal_live_ dapi EAAA pul- xai- rnd_ jina_ sgp_ EZAK EZTK ntn_ phc_ phx_ "
-        "ATBB AQVN y0_ EAAC EAAG IGQV v1- tk_ pat_ pat- tok_ api_ api- key_ sess- org-",
+        "ATBB AQVN y0_ EAAC EAAG IGQV v1- tk_ pat_ pat- tok_ api_ api- key_ sess- org- ico- csk- AKID "
+        "BBDC- app- sc_ live_ test_ pubkey- HRKU- xkeysib- xsmtpsib- FLWSECK tfp_ pnu_ pnb_ rdme_ CCIPAT_ CCIPRJ_ bkua_ tgp_v1_ squ_ "
+        "sqp_ sqa_ bb_live_ os_v2_app_ s-s4t2ud- dnkey- cnvca esecret_ xau_ napi_ sm_ tk-us- ABSK AKCp secret- ls__ md- SCWSECRET "
+        "fm1_ fm2_ fo1_ cio API- uat_",
         _SHORT,
         is_word=True,
     ),
@@ -74,10 +85,13 @@ _FORMS = {
 """By their first two characters."""
 _BEHIND_POINT_HERE = re.compile(
     rf"(?P<sendgrid_key>SG\.{_T}{{16,32}}\.{_T}{{16,64}})|(?P<google_key>ya29\.{_T}{{20,1024}}|1//0{_T}{{30,255}})"
-    rf"|(?P<api_key>(?:hv[sb]|dp\.[ps]t|xoxe|pat\w{{14}})\.{_T}{{24,255}})|(?P<telegram_token>(?:bot)?\d{{8,10}}:{_T}{{34,36}}(?![A-Za-z0-9_\-]))"
+    rf"|(?P<api_key>(?:hv[sb]|dp\.(?:[ps]t|ct|scim|audit)|xoxe|pat\w{{14}}|{_A}{{14}}\.atlasv1|dt0c01|snyk_uat|vk1\.a)\.{_T}{{24,2048}}|sl\.{_T}{{100,2048}}|sha256~{_T}{{43}}|{_T}{{3}}[78]Q~[A-Za-z0-9_~.\-]{{31,34}})|(?P<telegram_token>(?:bot)?\d{{8,10}}:{_T}{{34,36}}(?![A-Za-z0-9_\-]))"
 )
 """Keys with a point or another mark before their first long part."""
-_BEHIND_HERE = re.compile(r"(?:SG|ya29|hv[sb]|dp\.[ps]t|xoxe)\.$|pat\w{14}\.$|1//$|\d{8,10}:$")
+_BEHIND_HERE = re.compile(
+    r"(?:SG|ya29|hv[sb]|dp\.(?:[ps]t|ct|scim|audit)|xoxe|\b[A-Za-z0-9]{14}\.atlasv1|\bsl|dt0c01|snyk_uat|vk1\.a)\.$|pat\w{14}\.$|1//$|\d{8,10}:$"
+    r"|sha256~$|(?<![A-Za-z0-9_~.\-])[A-Za-z0-9_\-]{3}[78]Q~$"
+)
 _DISCORD_HERE = re.compile(rf"[MNO]{_T}{{22,27}}\.{_T}{{6}}\.{_T}{{27,40}}(?![A-Za-z0-9_\-])")
 _MAILCHIMP_HERE = re.compile(r"[0-9a-f]{32}-us\d{1,2}")
 _WEBHOOKS = (
@@ -170,7 +184,7 @@ def _in_run(text: str, start: int, end: int) -> Iterator[Span]:
     """The key that begins in a run of letters, digits, underscores and hyphens, or right before it."""
     if start and text[start - 1] == "\\" and text[start] in "nrt":  # "\n" in JSON
         start += 1
-    if behind := _BEHIND_HERE.search(text, max(0, start - 20), start):
+    if behind := _BEHIND_HERE.search(text, max(0, start - _MAX_WORDS), start):
         match = _BEHIND_POINT_HERE.match(text, behind.start())
         if match and match.lastgroup:
             yield Span(*match.span(), match.lastgroup)

@@ -28,6 +28,8 @@ _ISSUERS_HERE = re.compile(
 _CARD_SHAPES = frozenset(
     {
         (4, 4, 4, 4),
+        (4, 4, 4, 3),
+        (4, 4, 4, 2),
         (4, 6, 5),
         (4, 6, 4),
         (4, 4, 4, 4, 3),
@@ -54,7 +56,7 @@ _NATIONAL_HERE = re.compile(
     r"|8[ \-]?\(?\d{3}\)?[ \-]\d{3}[ \-]\d\d[ \-]?\d\d(?!\d)"  # Russia
     r"|1[3-9]\d[ \-]\d{4}[ \-]\d{4}(?!\d)"  # China
     r"|[67]\d\d[ \-]\d\d[ \-]\d\d[ \-]\d\d(?!\d)"  # Spain
-    r"|3[2-9]\d[ \-/.]\d{3}[ \-.]?\d{3,4}(?!\d)"  # Italy
+    r"|3[2-9]\d[ \-/.]\d{3}(?:[ \-.]?\d{4}|[\-/]\d{3}|\d{3})(?!\d)"  # Italy
 )
 _MOBILE_HERE = re.compile(
     r"0[67]\d{8}(?!\d)|07\d{9}(?!\d)|01[567]\d{8,9}(?!\d)|05\d{9}(?!\d)|04\d{8}(?!\d)|0[789]0\d{8}(?!\d)|010\d{8}(?!\d)"
@@ -130,11 +132,14 @@ def _pairs_of_degrees(text: str) -> Iterator[Span]:
 
 def _find_at(reading: Reading, groups: list[_Group], at: int) -> Span | None:
     start = groups[at].start
-    if not is_free_before(reading.text, start):
+    is_free = is_free_before(reading.text, start)
+    if not is_free and reading.text[start - 1] != ",":
         return None
     if card := _card(reading, groups, at):
-        return card
-    if is_within_token(reading.text, start):
+        return card if is_free or len(groups) > 1 else None  # in a table, `7,4302 8772 …`, rather than a decimal
+    if is_within_token(reading.text, start) or not (
+        is_free or reading.text[groups[at].end : groups[at].end + 1] == "-"
+    ):
         return None
     span = _format(reading, start, groups[at]) or _phone(reading, start)
     return None if span and is_before_token(reading.text, span.end) else span
@@ -215,6 +220,8 @@ def _phone(reading: Reading, start: int) -> Span | None:
         or _OTHER_NUMBER_HERE.search(reading.lower, max(0, start - _CONTEXT), start)
     ):
         return None
+    if text.startswith("000", start):
+        return None  # no country's
     if text.startswith("00", start):
         match = _INTERNATIONAL_HERE.match(text, start)
         is_grouped = match is not None and not match[0].isdigit()

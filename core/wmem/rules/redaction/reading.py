@@ -49,7 +49,7 @@ _DIGIT = re.compile("[0-9]")
 _WORD = re.compile(r"[^\W\d_]+")
 _TO_SPACE = str.maketrans("_-./", "    ")
 # Scripts whose words are not set apart, or carry endings: labels are found in the middle of a word, too.
-_UNSPACED = re.compile("[\u0590-\u08ff\u0e00-\u0eff\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_UNSPACED = re.compile("[\u0590-\u0fff\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
 @cache

@@ -11,12 +11,13 @@ from wmem.rules.redaction.numbers import find_extension, is_free_after, is_free_
 from wmem.rules.redaction.reading import Reading
 from wmem.rules.redaction.spans import Span
 
+_LONG_REACH = 320  # of the words of a recovery phrase
 _REACH = 72  # characters between a label and its value
 
 _NUMBER_HERE = re.compile(
     r"(?:[A-Za-z]{1,5}(?=\d)|[A-Z]{1,4}[ \-](?=\d))?\d[A-Za-z0-9]{0,30}(?:(?:[ ]?\r?\n[ ]{0,4}|%20|[ .\-/()]{1,2})[A-Za-z0-9]{0,12}?\d[A-Za-z0-9]{0,12}){0,7}(?:[ \-][A-Z]{1,2}(?![A-Za-z0-9]))?"
 )
-_PHONE_HERE = re.compile(r"[+(]{0,2}\d(?:[ ]?\r?\n[ ]{0,4}|%20|[ .\-/()]{0,3}\d){4,17}")
+_PHONE_HERE = re.compile(r"[+(]{0,2}\d(?:(?:[ ]?\r?\n[ ]{0,4}|%20|[ .\-/()]{0,3})\d){4,17}")
 _PIN_HERE = re.compile(r"\d(?:[ \-]?\d){2,12}|[A-Z0-9]{3,4}-[A-Z0-9]{3,4}")
 _CODE3_HERE = re.compile(r"\d{3,4}")
 _MONTHS = r"[^\W\d_]{3,12}\.?"
@@ -29,9 +30,15 @@ _DEGREES = r"[+\-]?\d{1,3}(?:(?:\.\d{3,15}|,\d{4,15})°?|°[ ]?\d{1,2}['′][ ]?
 _LOCATION_HERE = re.compile(
     rf"{_DEGREES}(?:[ ]?[,;/][ ]?(?:(?:lon|lng|long|longitude)[a-z\"']{{0,8}}[ ]?[:=]?[ ]?)?{_DEGREES}|[ ]{_DEGREES})?"
 )
+_IS_PAIR_HERE = re.compile(r"\d[^\d.]*[,;/ ][^\d.]*\d")
 _PLATE_HERE = re.compile(r"(?=[^\n]{0,10}?\d)[A-Z0-9ÄÖÜА-Я\u4e00-\u9fff]{1,4}(?:[ \-·]?[A-Z0-9А-Я]{1,6}){1,3}")
-_SEED_HERE = re.compile(r"[a-z]{3,10}(?:[ ,]{1,2}\n?[a-z]{3,10}){11,23}(?![a-z])")
+_SEED_HERE = re.compile(r"[a-z]{3,10}(?:[ ,]{1,2}\n?[a-z]{3,10}){11,25}(?![a-z])")
 _JOINT_HERE = re.compile(r"[ ]?(?:[,、;/]|and|or|und|oder|et|ou|y|e|o|en|of|i|lub|и|или|和|或|と|및)[ ]?(?:and |or )?")
+_JUST_HERE = re.compile(r"[\"']?[ \t\n,(\-]{1,3}[\"']?")
+_LEAST_JUST = 7
+_CODE_IS_HERE = re.compile(r"(?:[ ](?:is|ist|lautet|est|es|è|was)|[ ]?:)[ ](?=[^\n]{0,8}\d)", re.IGNORECASE)
+_FLAG_HERE = re.compile(r"(?:^|\s)--(?:[a-z]{1,12}-){0,3}$")
+_MAX_FLAG = 48
 _OLD_HERE = re.compile(r"(?<!\d)1[0-8]\d\d(?!\d)")
 _DATE_HERE = re.compile(
     r"(?:\d{4}[./\-]\d{1,2}[./\-]\d{1,2}|\d{1,2}[./\-]\d{1,2}[./\-]\d{2}(?:\d{2})?)(?:[T ].*)?|(?:19|20)\d\d"
@@ -41,6 +48,9 @@ _MONEY_AFTER_HERE = re.compile(
     r"[ ]?(?:[%€£¥₹°]|usd|eur|gbp|px|km|kg|ms|seconds|minutes|hours|days|years|times|miles|characters|digits|people|users|items|pages|bytes|kb|mb|gb)\b|%",
     re.IGNORECASE,
 )
+
+
+_MAY_BE_DATES = frozenset({"date_of_birth", "location", "pin", "card_security_code", "bank_account"})
 
 
 class _Shape(NamedTuple):
@@ -59,6 +69,7 @@ class _Shape(NamedTuple):
 
 _SHAPES: Mapping[str, _Shape] = {
     "pin": _Shape(_PIN_HERE, 3, 13),
+    "pin_sign": _Shape(_PIN_HERE, 4, 8),
     "card_security_code": _Shape(_CODE3_HERE, 3, 4),
     "date_of_birth": _Shape(_BIRTH_HERE, 3, 8),
     "passport": _Shape(_NUMBER_HERE, 5, 12),
@@ -86,7 +97,12 @@ def find_beside(reading: Reading, kind: str, start: int, end: int, *, is_weak: b
     if kind in ("password", "password_sign", "secret", "secret_sign", "session"):
         yield from find_secret_beside(reading, kind, start, end, is_weak=is_weak)
         return
+    is_weak = is_weak and not _FLAG_HERE.search(reading.text, max(0, start - _MAX_FLAG), start)
     shape = _SHAPES[kind]
+    if kind == "pin_sign":  # "the code" means other things, too
+        if not _CODE_IS_HERE.match(reading.text, end):
+            return
+        kind = "pin"
     span = _value_after(reading, kind, shape, end, is_weak=is_weak) or _value_before(reading, kind, shape, start)
     if span:
         yield span
@@ -120,7 +136,7 @@ def accepts(kind: str, value: str) -> bool:
     return (
         shape.least <= digits <= shape.most
         and len(value) <= 2 * shape.most
-        and not (kind != "date_of_birth" and _DATE_HERE.fullmatch(value))
+        and (kind in _MAY_BE_DATES or not _DATE_HERE.fullmatch(value))
     )
 
 
@@ -131,12 +147,19 @@ def _is_precise(value: str) -> bool:
 def _value_after(reading: Reading, kind: str, shape: _Shape, end: int, *, is_weak: bool) -> Span | None:
     text = reading.text
     limit = min(len(text), end + _REACH)
-    for match in shape.pattern.finditer(text, end, min(len(text), limit + 80)):
+    reach = _LONG_REACH if kind == "seed_phrase" else _REACH
+    for match in shape.pattern.finditer(text, end, min(len(text), limit + reach)):
         if match.start() > limit:
             return None
         if not is_free_before(text, match.start()) and text[match.start() - 1 : match.start()] not in "_=":
             continue
-        if not is_bridge(reading.lower[end : match.start()], is_weak=is_weak):
+        gap = reading.lower[end : match.start()]
+        if not (
+            is_bridge(gap, is_weak=is_weak)
+            or (kind == "phone" and _JUST_HERE.fullmatch(gap) and sum(map(str.isdigit, match[0])) >= _LEAST_JUST)
+        ):
+            return None
+        if kind == "location" and is_weak and not _IS_PAIR_HERE.search(match[0]):
             return None
         return _check_value(text, kind, shape, match.start(), match.end())
     return None
@@ -155,7 +178,7 @@ def _check_value(text: str, kind: str, shape: _Shape, start: int, end: int) -> S
         return None
     if kind == "date_of_birth" and _OLD_HERE.search(value):
         return None
-    if kind not in ("date_of_birth", "location", "pin", "card_security_code", "bank_account") and (
+    if kind not in _MAY_BE_DATES and (
         _DATE_HERE.fullmatch(value)
         or _MONEY_AFTER_HERE.match(text, end)
         or _MONEY_BEFORE_HERE.search(text, max(0, start - 4), start)
@@ -174,6 +197,12 @@ _IS_BEFORE_HERE = re.compile(
     r"\s(?:is|was|as|ist|est|es|è|é|jest|to|это|—|=)\s(?:[^\W\d_]{1,10}\s){0,3}$", re.IGNORECASE
 )
 _IN_PARENTHESES_HERE = re.compile(r"\s?\((?:[^\W\d_]{1,10}\s){0,2}$")
+_SEED_BEFORE_HERE = re.compile(
+    r"(?<![^\s\"'`(:])([a-z]{3,10}(?:[ ,]{1,2}\n?[a-z]{3,10}){11,23})[\"'`)]?[ ](?:is|are|was|ist|est|es|è|é)[ ](?:[^\W\d_]{1,12}[ ]){0,3}$"
+)
+_GROUP_HERE = re.compile(r"[A-Za-z0-9.\-/]+")
+_PLATE_END_HERE = re.compile(r"(?<![A-Za-z0-9\-])((?=[^\n]{0,14}\d)[A-Z0-9]{1,4}(?:[ \-·]?[A-Z0-9]{1,6}){1,3})$")
+_MAX_PLATE = 16
 _VALUE_END_HERE = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9]|[ .\-/](?=[^\s]{0,12}\d)){2,30}$")
 
 
@@ -183,19 +212,33 @@ def _value_before(reading: Reading, kind: str, shape: _Shape, start: int) -> Spa
     before = text[max(0, start - _REACH) : start]
     if kind == "date_of_birth":
         return _date_before(text, before, start)
-    if kind in ("location", "seed_phrase", "card", "vehicle_id"):
+    if kind == "seed_phrase":
+        words = _SEED_BEFORE_HERE.search(text, max(0, start - _LONG_REACH), start)
+        return Span(*words.span(1), kind) if words else None
+    if kind in ("location", "card"):
         return None
     joint = _IS_BEFORE_HERE.search(before) or _IN_PARENTHESES_HERE.search(before)
     if joint is None:
         return None
     head = before[: joint.start()]
+    if kind == "vehicle_id":
+        end = start - len(before) + joint.start()
+        plate = _PLATE_END_HERE.search(text, max(0, end - _MAX_PLATE), end)
+        return _check_value(text, kind, shape, plate.start(1), end) if plate else None
     value = _VALUE_END_HERE.search(head)
     if value is None or not is_free_before(head, value.start()):
         return None
     begin = start - len(before) + value.start()
-    if not (tail := re.search(r"(?:^|(?<=\s))[A-Za-z0-9.\-/]*\d[A-Za-z0-9.\-/]*$", value[0])):
-        return None
-    return _check_value(text, kind, shape, begin + tail.start(), begin + value.end() - value.start())
+    end = begin + value.end() - value.start()
+    groups: list[str] = []
+    for group in reversed(text[begin:end].split(" ")):
+        digits = sum(map(str.isdigit, "".join((*groups, group))))
+        if not _GROUP_HERE.fullmatch(group) or not any(map(str.isdigit, group)) or digits > shape.most:
+            break
+        if kind == "phone" and groups and any(map(str.isalpha, group)):
+            break
+        groups.append(group)
+    return _check_value(text, kind, shape, end - len(" ".join(groups)), end) if groups else None
 
 
 def _date_before(text: str, before: str, start: int) -> Span | None:

@@ -66,7 +66,9 @@ def kind_of_name(name: str) -> str | None:
 
 def find_in_columns(reading: Reading) -> Iterator[Span]:
     """Values below a name of a column, in a table whose columns are set apart by commas, semicolons, bars or tabs."""
-    if "\n" not in reading.text or (reading.words.isdisjoint(load_labels().words) and not reading.is_unspaced):
+    if "\n" not in reading.text or not (
+        reading.is_unspaced or _CAMEL.search(reading.text) or not reading.words.isdisjoint(load_labels().words)
+    ):
         return
     rows = _ROW.finditer(reading.text)
     kinds: dict[int, str] = {}

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from wmem.rules.redaction.labels.beside import find_beside
 from wmem.rules.redaction.labels.table import ACRONYMS, PHRASES
-from wmem.rules.redaction.reading import Reading
+from wmem.rules.redaction.reading import Reading, find_places
 from wmem.rules.redaction.spans import Span
 
 _WORD = re.compile(r"[^\W\d_]+")
@@ -20,6 +20,17 @@ _STEMS = (
     *((stem, "secret") for stem in ("secret", "apikey", "token", "secretkey", "accesskey")),
 )
 """Words that others end in: `dbpassword`, `accesstoken`."""
+_CAMEL_PARTS = (
+    *(("Cvv", "card_security_code"), ("Cvc", "card_security_code"), ("CVV", "card_security_code")),
+    *(("Imei", "device_id"), ("IMEI", "device_id"), ("Ssn", "national_id"), ("SSN", "national_id")),
+    *(("Passport", "passport"), ("Pin", "pin"), ("PIN", "pin"), ("Otp", "pin"), ("Iban", "iban"), ("IBAN", "iban")),
+    *(("Phone", "phone"), ("Mobile", "phone"), ("Dob", "date_of_birth"), ("Birth", "date_of_birth")),
+)
+"""Words that names in code end in: `cardCvv`, `deviceImei`."""
+
+
+_SHORT = 3
+_CAMEL_HERE = re.compile(r"(?:[dD]ay|Date|Number|No|Code)(?![a-z])")
 
 
 class Label(NamedTuple):
@@ -84,6 +95,7 @@ def find_labelled(reading: Reading) -> Iterator[Span]:
         for char in set(reading.lower) & labels.unspaced.keys():
             for label in labels.unspaced[char]:
                 yield from _beside_each(reading, label, is_stem=True)
+    yield from _beside_camels(reading)
     for stem, kind in _STEMS:
         if stem in reading.lower:
             yield from _beside_each(reading, Label(stem, kind), is_stem=True)
@@ -104,7 +116,23 @@ def _beside_each(reading: Reading, label: Label, *, is_stem: bool) -> Iterator[S
         at = spaced.find(label.phrase, end)
 
 
+def _beside_camels(reading: Reading) -> Iterator[Span]:
+    text = reading.text
+    for part, kind in _CAMEL_PARTS:
+        for end in find_places(text, part):
+            start = end - len(part)
+            if not (start and text[start - 1].islower()):
+                continue
+            more = _CAMEL_HERE.match(text, end)
+            if more or not text[end : end + 1].islower():
+                yield from find_beside(
+                    reading, kind, start, more.end() if more else end, is_weak=kind in ("pin", "phone")
+                )
+
+
 def _is_word(text: str, start: int, end: int) -> bool:
     before = text[start - 1] if start else " "
     after = text[end] if end < len(text) else " "
+    if end - start <= _SHORT and (before.isdigit() or after.isdigit()):
+        return False  # two letters of a hexadecimal number
     return not before.isalpha() and not after.isalpha()

@@ -5,17 +5,20 @@ import re
 from wmem.rules.redaction.labels.table import FILLERS, IS_WORDS, NO_VALUES
 
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
-_SIGN = re.compile(r"[:=#>|№]|->|→|\bn[°º]|\b(?:no|nr)\b")
+_SIGN = re.compile(r"[:=#>|№]|[\"'],[ ]?[\"']|->|→|\bn[°º]|\b(?:no|nr)\b")
 SENTENCE_END_HERE = re.compile(
     r"(?<!\bno)(?<!\bnr)(?<!\btel)(?<!\bnum)(?<!\bn)(?<!\bтел)(?<!\bр)[.!?;。！？؟](?:[\s\"')]|$)|\n[ ]?\n|[\u4e00-\u9fff]。",
     re.IGNORECASE,
 )
 MAX_STRANGERS = 4  # words between, of which nothing is known
-_UNSPACED = re.compile("[\u0590-\u08ff\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_CHANGED_TO = re.compile(r"\b(?:changed|updated|reset|set|corrected) to\b")
+_PROPERTY = re.compile(r"\{ ?get;[ a-z;]{0,24}\}")  # of C#
+_UNSPACED = re.compile("[\u0590-\u0fff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
 def is_bridge(gap: str, *, is_weak: bool) -> bool:
     """Whether a label and a value belong together, from what stands between."""
+    gap = _CHANGED_TO.sub(" is ", _PROPERTY.sub("", gap))
     if SENTENCE_END_HERE.search(gap):
         return False
     words = WORD.findall(gap)

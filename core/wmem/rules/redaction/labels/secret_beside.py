@@ -3,16 +3,19 @@
 import re
 from collections.abc import Iterator
 
+from wmem.rules.redaction.checks import is_random
 from wmem.rules.redaction.labels.gap import MAX_STRANGERS, SENTENCE_END_HERE, WORD
-from wmem.rules.redaction.labels.table import FILLERS, NO_VALUES, split_words
+from wmem.rules.redaction.labels.sentences import find_said_password, is_word_of_pass, says_what
+from wmem.rules.redaction.labels.structures import find_structure
+from wmem.rules.redaction.labels.table import FILLERS, IS_WORDS, NO_VALUES, split_words
 from wmem.rules.redaction.labels.values import (
+    is_chain,
     is_mixed,
     is_password,
     is_placeholder,
     is_secret,
     is_sure_password,
     is_sure_secret,
-    is_word_of_pass,
 )
 from wmem.rules.redaction.reading import Reading
 from wmem.rules.redaction.spans import Span
@@ -21,7 +24,7 @@ _GAP = r"(?:[^\n:=\"'`<>|]|(?<=[^\W\d_])['’](?=[^\W\d_])){0,48}?"
 _VALUE_FIELD = r"(?:[\"']{0,2}(?:,|[ ]\{)?[ \t]{0,4}(?:\r?\n)?[ \t]{0,16}[\"']?(?:value|val|default|content)(?![a-z_]))?"  # of the same thing
 _CONNECT_HERE = re.compile(
     rf"(?P<gap>(?:\[?[\"'`]?\]?)?{_GAP}){_VALUE_FIELD}(?P<sign>\\{{0,3}}[\"'`]?\]?[ \t]{{0,8}}(?::=|=>|={{1,3}}|!==?|:(?!:)|->|→|>(?=[^<\s])|\|)[ \t]{{0,8}}(?:\r?\n[ \t]{{0,8}}(?![\-#]))?"
-    rf"|[ ](?:(?:was|is|has been|been)[ ](?:changed|set|reset|updated)[ ]to|is|are|was|lautet|ist|est|es|è|é|jest|brzmi|это|to|from|er|on|=|—|-)[ ]{{1,2}}(?:now[ ]|also[ ]|still[ ])?:?[ ]?"
+    rf"|[ ](?:(?:was|is|has been|been)[ ](?:changed|set|reset|updated)[ ]to|will be|is|are|was|lautet|ist|est|es|è|é|jest|brzmi|это|to|from|er|on|är|je|será|sera|sarà|=|—|-)[ ]{{1,2}}(?:now[ ]|also[ ]|still[ ])?:?[ ]?"
     r"|[ ]?(?:是|为|為|は|が|هي|هو|는|은|가)[ ]?[:：]?[ ]?)(?:[@fbruFBRUL]{1,2}(?=[\"']))?(?P<open>\\{0,3}[\"'`])?",
     re.IGNORECASE,
 )
@@ -34,8 +37,9 @@ _BARE_HERE = re.compile(
 _JOINT_HERE = re.compile(r"[ ]?(?:,|/|and|or|und|oder|et|ou|y|e|o|en|of|i|lub|и|или|to)[ ]|[、和或と]")
 _MAX_VALUE = 512
 _LEAST_STRONG = 6
+_ELEMENT_HERE = re.compile(r"[^<>\s]{1,512}(?=</)")
 _CLAUSE_END_HERE = re.compile(
-    r"[\"'`)\]}>]{0,3}[.,;!?。]{0,3}(?:\s*$|[ \t]*\r?\n|[.,;!?。](?:\s|$)|[ ]{1,4}#|[ ]?[,;})|]|[ ](?:and|und|et|y|e|en|i|и|for|für|pour|para|per|voor)\b|\\n|</)"
+    r"[\"'`)\]}>]{0,3}[.,;!?。]{0,3}(?:\s*$|[ \t]*\r?\n|[.,;!?。](?:\s|$)|[\"'`](?=\s)|[ ]{1,4}#|[ ]?[,;})|&]|[ ](?:and|und|et|y|e|en|i|и|for|für|pour|para|per|voor)\b|\\n|</)"
 )
 
 
@@ -43,11 +47,17 @@ def find_secret_beside(reading: Reading, kind: str, start: int, end: int, *, is_
     """The password, key or token that a label has beside it."""
     text = reading.text
     flag = text.startswith("--", max(0, start - 24), start) or "--" in text[max(0, start - 24) : start].split(" ")[-1]
+    if span := _secret_in_structure(kind, text, end):
+        yield span
+        return
     connect = _CONNECT_HERE.match(text, end, min(len(text), end + 120))
     if connect and (span := _secret_behind_sign(reading, kind, connect, start)):
         yield span
         if kind == "password":
             yield from _more_passwords(text, span.end)
+        return
+    if kind.startswith("password") and (said := find_said_password(text, reading.lower[start:end], start, end)):
+        yield Span(*said, "password")
         return
     if (near := _NEAR_HERE.match(text, end)) and (span := _sure_secret_near(kind, text, near.end())):
         yield span
@@ -60,6 +70,36 @@ def find_secret_beside(reading: Reading, kind: str, start: int, end: int, *, is_
             yield Span(begin, begin + len(value), _kind_of(kind))
             return
     yield from _secret_before(text, kind, start)
+
+
+def _secret_in_structure(kind: str, text: str, end: int) -> Span | None:
+    """The value that stands apart from its label."""
+    structure = find_structure(text, end)
+    if structure is None or kind == "secret_sign":
+        return None
+    quote = text[structure.end - 1]
+    quote = quote if quote in "\"'`" and structure.form != "triple" else ""
+    value, begin, close = _read_value(text, structure.end, quote or None)
+    if structure.form == "triple" and value.startswith(("[", "{", "<")):
+        return None  # a document
+    end = begin + len(value)
+    ends = _CLAUSE_END_HERE.match(text, end) is not None
+    if kind in ("secret", "session"):
+        accepted = is_secret(value, quoted=close is not None, assigned=True) and (
+            structure.form not in ("line", "aside")
+            or is_sure_secret(value)
+            or is_random(value)
+            or (structure.form == "line" and _UUID_HERE.fullmatch(value) is not None)
+        )
+    elif structure.form == "aside" or (structure.form == "line" and kind == "password_sign"):
+        accepted = False
+    elif structure.form == "line":
+        accepted = (_is_strong(value) or is_chain(value)) and is_password(value, quoted=False, ends=True)
+    else:
+        accepted = is_password(value, quoted=structure.is_sure or close is not None, ends=ends) and (
+            structure.is_sure or is_mixed(value)
+        )
+    return Span(begin, end, _kind_of(kind)) if accepted else None
 
 
 def _sure_secret_near(kind: str, text: str, at: int) -> Span | None:
@@ -87,7 +127,7 @@ def _is_direct_secret(kind: str, value: str, *, quoted: bool, flag: bool) -> boo
     if flag:
         return is_password(value, quoted=True, ends=True) and not value.startswith("-")
     if kind == "password_sign":
-        return (
+        return (quoted and is_mixed(value) and is_password(value, quoted=True, ends=True)) or (
             is_password(value, quoted=False, ends=False) and _is_strong(value) and "=" not in value and "_" not in value
         )
     return is_password(value, quoted=quoted, ends=False) and (quoted or _is_strong(value))
@@ -123,6 +163,8 @@ def _secret_behind_sign(reading: Reading, kind: str, connect: "re.Match[str]", s
         return Span(*words_of.span(), "password")
     opened = connect["open"]
     value, begin, close = _read_value(text, connect.end(), opened)
+    if sign == ">" and (whole := _ELEMENT_HERE.match(text, begin)):
+        value = whole[0]
     end = begin + len(value)
     if (sign in ("==", "===", "!=", "!==") and close is None) or (sign == ">" and not text.startswith("</", end)):
         return None
@@ -131,25 +173,56 @@ def _secret_behind_sign(reading: Reading, kind: str, connect: "re.Match[str]", s
             Span(begin, end, "secret") if is_sure_secret(value) and not _is_page_token(reading.lower, start) else None
         )
     if kind in ("secret", "session"):
-        if _is_page_token(reading.lower, start):
-            return None
         accepted = is_secret(value, quoted=close is not None, assigned=assigned)
-    elif assigned:
-        ends = _CLAUSE_END_HERE.match(text, end) is not None and (not gap.strip() or not words)
-        accepted = is_password(value, quoted=close is not None, ends=ends and not text.startswith("(", end))
+        accepted = accepted and not _is_page_token(reading.lower, start)
     else:
-        ends = _CLAUSE_END_HERE.match(text, end) is not None and close is None
-        accepted = (
-            (close is not None and is_password(value, quoted=True, ends=False))
-            or (is_password(value, quoted=False, ends=False) and is_mixed(value))
-            or (ends and sign in _SURE_SIGNS and is_word_of_pass(value, is_sure=sign not in ("is", "was")))
-        )
+        flag = sign == "=" and "--" in text[max(0, start - 24) : start].split(" ")[-1]
+        quoted = close is not None or flag or (sign == "=" and _is_variable(text, start, value))
+        ends = _CLAUSE_END_HERE.match(text, end) is not None and not text.startswith("(", end)
+        if assigned:
+            ends = ends and _SAYS_IS.issuperset(words)
+            accepted = _is_assigned_password(value, quoted=quoted, ends=ends, near=not gap.strip())
+        else:
+            accepted = _is_said_password(value, sign, reading.lower[start : connect.start()], quoted=quoted, ends=ends)
     if not accepted or (value.endswith(":") and close is None):
         return None
     return Span(begin, end, _kind_of(kind))
 
 
-_SURE_SIGNS = frozenset({"is", "was", "lautet", "brzmi"})
+def _is_variable(text: str, start: int, value: str) -> bool:
+    """Whether a label is a variable of the environment, as in `PGPASSWORD=sunflower psql`, and a word its value."""
+    return text[start : start + 2].isupper() and not text[start + 2 : start + 9].islower() and not says_what(value)
+
+
+def _is_assigned_password(value: str, *, quoted: bool, ends: bool, near: bool) -> bool:
+    """Whether what stands behind a colon or the like is a password, rather than a word about one."""
+    if not quoted and value.isalpha():
+        ends = ends and not says_what(value) and (near or is_word_of_pass(value, is_sure=False))
+    return is_password(value, quoted=quoted, ends=ends)
+
+
+def _is_said_password(value: str, sign: str, label: str, *, quoted: bool, ends: bool) -> bool:
+    """Whether what stands behind "is" is a password, rather than a word about one."""
+    if quoted:
+        return is_password(value, quoted=True, ends=False)
+    if is_password(value, quoted=False, ends=False) and is_mixed(value):
+        return True
+    if not ends or not (sign in _SURE_SIGNS or (sign == "to" and label.startswith("ha"))):  # Polish
+        return False
+    if label.startswith("clave") and value.endswith(("ar", "er", "ir")):
+        return False  # "the key is to …"
+    return is_word_of_pass(value, is_sure=sign in ("lautet", "brzmi"))
+
+
+_UUID_HERE = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_SURE_SIGNS = split_words("is was lautet brzmi ist est c'est es è é jest это är je er será sera")
+_SAYS_IS = (
+    FILLERS
+    | IS_WORDS
+    | split_words(
+        "so as follows now такой следующий folgendes suivant siguiente seguente seguinte to wifi wlan router server login wi fi e-mail email mail account app konto compte cuenta conta вайфая вайфай почты сервера"
+    )
+)
 _NO_SUFFIX = split_words(
     "length count type policy field fields name names id ids hint file path url uri expiry expires expiration ttl age manager generator strength min max "
     "limit limits size usage budget column input form box label placeholder prompt error errors required reset_url regex pattern rules rule validator "
@@ -207,14 +280,14 @@ def _read_value(text: str, at: int, quote: str | None) -> tuple[str, int, str | 
 
 
 _SECRET_BEFORE_HERE = re.compile(
-    r"(?:^|[\s\"'`(:])([^\s\"'`(]{6,64})[\"'`]?[ ](?:is|was|as|ist|est|es|è|é)[ ](?:my|the|our|his|her|their|your|mein|das|mon|le|mi|la|il|mio|o|meu|a|minha)?[ ]?(?:[^\W\d_]{1,12}[ ]){0,2}$",
+    r"(?:^|[\s\"'`(:])([^\s\"'`(]{6,128})[\"'`]?[ ](?:is|was|as|ist|est|es|è|é)[ ](?:my|the|our|his|her|their|your|mein|das|mon|le|mi|la|il|mio|o|meu|a|minha)?[ ]?(?:[^\W\d_]{1,12}[ ]){0,2}$",
     re.IGNORECASE,
 )
 
 
 def _secret_before(text: str, kind: str, start: int) -> Iterator[Span]:
     """`hunter2 is my password`."""
-    before = _SECRET_BEFORE_HERE.search(text, max(0, start - 120), start)
+    before = _SECRET_BEFORE_HERE.search(text, max(0, start - 200), start)
     if (
         before
         and not is_placeholder(before[1])

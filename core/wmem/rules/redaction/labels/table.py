@@ -17,9 +17,10 @@ PHRASES: Mapping[str, str] = {
         "passe|mots de passe|mdp|contraseña|contrasena|contraseñas|clave|clave de acceso|parola d'ordine|parola|parolă|senha|senhas|"
         "palavra passe|wachtwoord|wachtwoorden|paswoord|hasło|haslo|hasła|hasłem|haseł|пароль|пароля|паролем|паролю|пароли|密码|密碼|口令|"
         "パスワード|合言葉|şifre|sifre|şifresi|şifrem|şifreniz|parolam|parolası|비밀번호|패스워드|암호|كلمة المرور|كلمة السر|كلمة مرور|lösenord|"
-        "adgangskode|passord|salasana|heslo|jelszó|jelszava|identified by|şifreyi|şifrenizi|şifremi|şifreni|parolayı|parolamı|κωδικός πρόσβασης|סיסמה|mật khẩu|kata sandi|รหัสผ่าน|पासवर्ड"
+        "adgangskode|passord|salasana|heslo|jelszó|jelszava|identified by|şifreyi|şifrenizi|şifremi|şifreni|parolayı|parolamı|κωδικός πρόσβασης|סיסמה|mật khẩu|kata sandi|รหัสผ่าน|पासवर्ड|비번|パスコード|passphrasen|lösenordet|lösenordets|lösenordsfras|passordet|adgangskoden|hesla|heslem|hasłu|паролі|паролем|κωδικός|गुप्तकोड|parola chiave|parole chiave|palabra clave de acceso|palavra chave|pre shared key|preshared key|network key|wpa key|الرقم السري|كلمتا المرور|şifreler"
     ),
-    "password_sign": "pass|pw|passwrd|pword|psswd",
+    "password_sign": "pass|pw|passwrd|pword|psswd|psk",
+    "pin_sign": "the code|der code|le code|el código|il codice|mi código|mio codice|meu código",
     "secret_sign": "key|keys|auth|salt|hmac|hmac key|schlüssel|chiave|chave|klucz|ключ|密匙",
     "secret": (
         "secret|secrets|secret key|api key|apikey|api token|api secret|access token|refresh token|auth token|id token|bearer token|token|tokens|"
@@ -30,13 +31,13 @@ PHRASES: Mapping[str, str] = {
         "jeton d'accès|clave api|clave de api|clave secreta|token de acceso|chiave api|chiave segreta|token di accesso|chave de api|chave api|chave da api|"
         "chave secreta|token de acesso|api sleutel|geheime sleutel|toegangstoken|klucz api|tajny klucz|klucz tajny|token dostępu|ключ api|api ключ|секретный ключ|"
         "токен|токен доступа|секрет|api密钥|api 密钥|密钥|令牌|访问令牌|apiキー|シークレット|シークレットキー|トークン|アクセストークン|api anahtarı|gizli anahtar|"
-        "api 키|비밀 키|토큰|액세스 토큰|مفتاح api|رمز الوصول|المفتاح السري|api nyckel|clau api"
+        "api 키|비밀 키|토큰|액세스 토큰|مفتاح api|رمز الوصول|المفتاح السري|api nyckel|clau api|秘密鍵|秘密键|共有鍵"
     ),
     "pin": (
         "pin|pin code|pincode|pin number|geheimzahl|pin nummer|code pin|code secret|código pin|codice pin|pinkod|kod pin|pin kodu|пин|пин код|pin码|密码pin|暗証番号|핀번호|핀 번호|"
         "الرقم السري|atm pin|your code|login code|sms code|access code|door code|gate code|entry code|alarm code|safe code|lock code|unlock code|backup code|recovery code|sign in code|ihr code|zugangscode|türcode|code d'accès|votre code|su código|código de acceso|il tuo codice|codice di accesso|seu código|uw code|twój kod|ваш код|one time code|one time password|otp|otp code|totp|verification code|2fa code|mfa code|authentication code|bestätigungscode|sicherheitscode|tan|"
         "mtan|code de vérification|code de confirmation|código de verificación|codice di verifica|código de verificação|"
-        "verificatiecode|kod weryfikacyjny|код подтверждения|код из смс|验证码|驗證碼|認証コード|確認コード|doğrulama kodu|인증번호|رمز التحقق"
+        "verificatiecode|kod weryfikacyjny|код подтверждения|код из смс|验证码|驗證碼|認証コード|確認コード|doğrulama kodu|인증번호|인증 코드|رمز التحقق|digicode|número secreto|codice segreto|codice pin|numero segreto|clave numérica|verifieringskod|säkerhetskod|pin kod|pinkoden|engangskode|bekræftelseskode|ověřovací kód|pin kód|код підтвердження|пін код|onay kodu|onay kodunuz|pin kodum|पिन|ओटीपी|सत्यापन कोड|접속 코드|비밀 코드|รหัสยืนยัน|mã xác nhận|κωδικός επαλήθευσης|קוד אימות"
     ),
     "card_security_code": (
         "cvv|cvv2|cvc|cvc2|csc|cvn|card verification|card verification code|card verification value|security code|prüfziffer|kartenprüfnummer|cryptogramme|code de sécurité|"
@@ -47,11 +48,11 @@ PHRASES: Mapping[str, str] = {
         "dob|d o b|date of birth|birth date|birthdate|birthday|birth day|was born on|am born on|i was born|born on|born|geboren am|geboren|geb|geburtsdatum|geburtstag|né le|née le|date de naissance|"
         "naissance|fecha de nacimiento|fecha nac|fecha de nac|f nac|cumpleaños|d naissance|anniversaire|compleanno|aniversário|verjaardag|urodziny|nacido el|nacida el|nací el|nacimiento|data di nascita|nato il|nata il|nascita|data de nascimento|nascido em|nascida em|nasci em|nascimento|"
         "geboortedatum|geboren op|data urodzenia|urodzony|urodzona|urodziłem się|urodziłam się|ur|дата рождения|родился|родилась|день рождения|出生日期|出生于|生日|出生|"
-        "生年月日|生まれ|誕生日|doğum tarihi|doğum günü|생년월일|생일|تاريخ الميلاد|تاريخ ميلاد|födelsedatum|fødselsdato"
+        "生年月日|生まれ|誕生日|doğum tarihi|doğum günü|생년월일|생일|تاريخ الميلاد|تاريخ ميلاد|doğum tarihim|doğum günüm|doğumluyum|जन्म तिथि|जन्मतिथि|जन्म तारीख|जन्मदिन|född den|född|datum narození|narozen|narozena|narodil jsem se|narodila jsem se|дата народження|народився|народилась|народилася|født den|født|syntymäaika|ημερομηνία γέννησης|תאריך לידה|วันเกิด|ngày sinh|tanggal lahir|születési dátum|data nașterii|födelsedatum|fødselsdato"
     ),
     "passport": (
         "passport|passport number|passport no|reisepass|reisepassnummer|passnummer|pass nr|passeport|pasaporte|passaporto|passaporte|paspoort|paspoortnummer|"
-        "paszport|paszportu|паспорт|паспорта|загранпаспорт|护照|護照|护照号|护照号码|パスポート|パスポート番号|旅券番号|pasaport|여권|여권번호|جواز السفر|جواز سفر|رقم الجواز"
+        "paszport|paszportu|паспорт|паспорта|загранпаспорт|护照|護照|护照号|护照号码|パスポート|パスポート番号|旅券番号|pasaport|여권|여권번호|جواز السفر|جواز سفر|رقم الجواز|पासपोर्ट|číslo pasu|cestovní pas|pasnummer|pasnr|passinummer|nomor paspor|hộ chiếu|หนังสือเดินทาง|διαβατήριο|דרכון|útlevélszám|pașaport|номер паспорта|серия и номер паспорта"
     ),
     "driving_licence": (
         "driver's license|drivers license|driver license|driver's licence|drivers licence|driving licence|driving license|licence number|license number|dl|dl number|dl no|"
@@ -67,24 +68,24 @@ PHRASES: Mapping[str, str] = {
         "carta d'identità|codice fiscale|documento d'identità|cartão de cidadão|cartão do cidadão|bilhete de identidade|identidade|rg|bsn|burgerservicenummer|identiteitskaart|"
         "sofinummer|rijksregisternummer|pesel|dowód osobisty|dowodu osobistego|dowód|numer dowodu|снилс|удостоверение личности|身份证|身份证号|身份证号码|身分證|"
         "身分證字號|マイナンバー|個人番号|my number|personnummer|cpr|cpr nummer|cpr nr|henkilötunnus|hetu|fødselsnummer|tc kimlik|kimlik no|kimlik numarası|kimlik|주민등록번호|주민번호|"
-        "رقم الهوية|الهوية الوطنية|الهوية|بطاقة الهوية|aadhaar|aadhar|आधार|nric|hkid|emirates id|rodné číslo|oib|jmbg|cnp|egn|pps number|pps|ppsn|isikukood|teudat zehut|nik|ktp|cccd|cmnd|emso|amka|nn|niss|rrn|rč|ni|ci|cédula de identidad|kennitala|idno|cui|cnic|cc|рнокпп|іпн|bis|vid|epic|onderwijsnummer|upn"
+        "رقم الهوية|الهوية الوطنية|الرقم القومي|आधार नंबर|kimlik numaram|rodné číslo|personnumret|ідентифікаційний номер|الهوية|بطاقة الهوية|aadhaar|aadhar|आधार|nric|hkid|emirates id|rodné číslo|oib|jmbg|cnp|egn|pps number|pps|ppsn|isikukood|teudat zehut|nik|ktp|cccd|cmnd|emso|amka|nn|niss|rrn|rč|ni|ci|cédula de identidad|kennitala|idno|cui|cnic|cc|рнокпп|іпн|bis|vid|epic|onderwijsnummer|upn"
     ),
     "tax_id": (
         "tin|itin|ein|tax id|tax identification number|taxpayer id|taxpayer identification number|tax number|tax no|tax file number|tfn|employer identification number|steuer id|"
         "steueridentifikationsnummer|steuernummer|steuer identifikationsnummer|steueridnr|idnr|numéro fiscal|siret|siren|nif|cif|rfc|partita iva|p iva|cpf|cnpj|nip|regon|инн|огрн|vat|vat number|vat id|vat no|vat registration|"
         "ust id|ust idnr|ustidnr|umsatzsteuer id|tva|numéro de tva|btw|btw nummer|utr|abn|pan|pan card|pan number|gstin|税号|纳税人识别号|法人番号|vergi no|vergi kimlik|vergi numarası|사업자등록번호|"
-        "الرقم الضريبي|rut|nipt|abgabenkontonummer|tax registration number|business number|bn|y tunnus|npwp|brn|едб|cf|pib|uen|ninea|vkn|ubn|ptin|atin|rif|mst|gst|gst number|vat registration number|st nr|anum|cuit|cuil|nit|ruc|ird|ird number"
+        "الرقم الضريبي|पैन नंबर|पैन कार्ड|daňové identifikační číslo|dič|adószám|ідентифікаційний код|αφμ|rut|nipt|abgabenkontonummer|tax registration number|business number|bn|y tunnus|npwp|brn|едб|cf|pib|uen|ninea|vkn|ubn|ptin|atin|rif|mst|gst|gst number|vat registration number|st nr|anum|cuit|cuil|nit|ruc|ird|ird number"
     ),
     "health_id": (
         "nhs|nhs number|nhs no|medicare|medicare number|medicare no|medicaid|medical record|medical record number|mrn|health insurance number|health insurance|health card|health card number|health number|patient id|"
         "patient number|insurance number|insurance id|member id|krankenversichertennummer|versichertennummer|versicherungsnummer|krankenversicherung|krankenkasse|carte vitale|tarjeta sanitaria|tessera sanitaria|"
-        "número de utente|cartão sns|cartão nacional de saúde|ubezpieczenia|полис|полис омс|医保卡|医保卡号|保険証番号|保険証|건강보험|sağlık sigortası|رقم التأمين"
+        "número de utente|cartão do sus|cartão sus|cartão sns|cartão nacional de saúde|ubezpieczenia|полис|полис омс|医保卡|医保卡号|保険証番号|保険証|건강보험|sağlık sigortası|رقم التأمين|krankenversicherungsnummer|numéro de mutuelle|mutuelle|número de afiliado|número de seguro médico|numero tessera sanitaria|zorgverzekeringsnummer|číslo pojištěnce|健康保険証番号|健康保険番号|医疗保险号|건강보험번호|sigorta numarası"
     ),
     "bank_account": (
         "account number|a c no|a c number|account no|account nr|account num|acct|acct no|acct number|bank account|bank account number|bank acct|acc no|kontonummer|konto|kontonr|konto nr|kto|numéro de compte|compte bancaire|n° de compte|compte|"
         "número de cuenta|cuenta bancaria|cuenta|numero di conto|conto corrente|conto|número da conta|conta corrente|conta bancária|conta|rekeningnummer|bankrekening|rekening|"
         "numer konta|nr konta|konto bankowe|rachunek|numer rachunku|номер счёта|номер счета|счёт|счет|расчётный счёт|расчетный счет|р с|银行账号|银行账户|账号|帐号|账户|銀行口座|口座番号|口座|hesap numarası|hesap no|hesap|"
-        "계좌번호|계좌|رقم الحساب|الحساب البنكي|routing number|routing no|routing|aba|aba number|sort code|bsb|bankleitzahl|blz|transit number|ifsc|clabe|cbu|ccc|rtn|esr|bik|бик"
+        "계좌번호|계좌|رقم الحساب|الحساب البنكي|खाता संख्या|खाता नंबर|číslo účtu|účet|номер рахунку|kontonumret|kontonumber|számlaszám|cont bancar|tài khoản ngân hàng|เลขบัญชี|nomor rekening|αριθμός λογαριασμού|מספר חשבון|send it to account|to account|routing number|routing no|routing|aba|aba number|sort code|bsb|bankleitzahl|blz|transit number|ifsc|clabe|cbu|ccc|rtn|esr|bik|бик"
     ),
     "iban": "iban|iban number|رقم الآيبان|آيبان",
     "phone": (
@@ -92,7 +93,7 @@ PHRASES: Mapping[str, str] = {
         "my number is|my number|mój numer|mi número|meine nummer|meu número|il mio numero|mijn nummer|мой номер|contact number|telefon|telefonnummer|handy|handynummer|mobil|mobilnummer|mobiltelefon|rufnummer|telefonnr|ruf mich an|téléphone|portable|numéro de téléphone|mon numéro|tél|teléfono|móvil|movil|"
         "celular|telefono|cellulare|numero di telefono|telefone|telemóvel|telemovel|celular|telefoon|telefoonnummer|mobiel|gsm|numer telefonu|komórka|komórkowy|tel kom|телефон|телефона|"
         "тел|моб|мобильный|сотовый|номер телефона|电话|电话号码|電話號碼|手机|手机号|手机号码|联系电话|联系方式|電話|電話番号|携帯|携帯電話|携帯番号|telefon numarası|telefonum|telefonu|cep|cep telefonu|전화|전화번호|휴대폰|핸드폰|연락처|휴대전화|"
-        "هاتف|الهاتف|رقم الهاتف|جوال|الجوال|رقم الجوال|موبايل|telefonnumret|puhelin|puhelinnumero"
+        "هاتف|الهاتف|رقم الهاتف|جوال|الجوال|رقم الجوال|موبايل|telefonnumret|puhelin|puhelinnumero|फोन नंबर|मोबाइल नंबर|फोन|मोबाइल|telefonní číslo|můj telefon|mobilní číslo|номер телефону|ring mig på|ring mig|nå mig på|bel me op|bel me|zadzwoń pod|zadzwoń|llámame al|llámame|chiamami al|chiamami|me liga no|liga para|appelez moi au|appelle moi au|ruf mich unter|erreichbar unter|позвони мне по номеру|звони|по номеру|điện thoại|เบอร์โทร|nomor telepon|nomor hp|τηλέφωνο|טלפון|telefonszám|打我电话|电话号码"
     ),
     "card": (
         "card|card number|card no|credit card|debit card|credit card number|cardnumber|cc number|kreditkarte|kreditkartennummer|kartennummer|karte|carte bancaire|carte de crédit|carte bleue|numéro de carte|carte|tarjeta|"
@@ -125,7 +126,7 @@ ACRONYMS = split_words(
 """Words that mean other things, too: they count only in capitals, or with a colon, an equals sign or "is" after them."""
 
 IS_WORDS = split_words(
-    "is are was be ist sind lautet war est es son era é è sono são jest to brzmi wynosi это er zijn luidt olarak 是 为 為 は が هو هي är on"
+    "is are was be ist sind lautet war est es son era é è sono são jest to brzmi wynosi это er zijn luidt olarak 是 为 為 は が هو هي je är sera será sarà wird är on"
 )
 FILLERS = split_words(
     "number numbers no nr num n nº numero número numéro nummer numer numaram numarası numaranız номер id code kod código codice the a my our your his her "

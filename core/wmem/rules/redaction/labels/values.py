@@ -7,7 +7,6 @@ from wmem.rules.redaction.labels.table import split_words
 
 _LEAST_PASSWORD = 4
 _LEAST_SECRET = 8
-_LEAST_WORD = 5
 _LEAST_SURE = 20
 _LEAST_DIGITS = 6
 _LEAST_HEX = 16
@@ -34,13 +33,6 @@ _WORDS_OF_CODE = split_words(
     "verlopen nieprawidłowe błędne неверный неправильный забыл забыла истёк simple optional[str] optional[secretstr] password123? bits counter count usage "
     "limit limits budget"
 )
-_SAID_OF_PASSWORDS = split_words(
-    "wrong incorrect correct required invalid expired missing weak strong short long simple complex empty blank safe secure secret hidden visible lost gone "
-    "needed optional mandatory random temporary ready fine okay good great better best worse right different unique similar identical numeric alphanumeric "
-    "stolen broken known unknown forgotten written shown given found taken chosen kept sent stale outdated obsolete important crucial mine yours theirs ours "
-    "case sensitive everywhere anywhere nowhere elsewhere online offline later today tomorrow yesterday again always never often maybe perhaps enough easy hard "
-    "there here where what which that this these those them itself something nothing anything everything"
-)
 _ENDINGS_OF_NAMES = (
     "Error",
     "Exception",
@@ -61,7 +53,6 @@ _ENDINGS_OF_NAMES = (
     "Manager",
     "Hasher",
 )
-_ENDINGS_OF_ADJECTIVES = ("ed", "ing", "able", "ible", "ive", "al", "ly", "ful", "less", "ous")
 _LABEL_WORDS = (
     "password",
     "passwort",
@@ -105,6 +96,10 @@ _CALL_HERE = re.compile(
 _INNER_SIGN_HERE = re.compile(r"[^\W_][^\w\s'’.,\-/]+[^\W_]|[!@#$%^&*?+=~§€£]")
 _SIGN_HERE = re.compile("[+@#!%^&*~?=<>]")
 _MIXED_CASE_HERE = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]")
+_CHAIN_HERE = re.compile(
+    r"(?!(?:[a-z]{1,12}-){0,7}(?:and|the|of|to|in|is|not|by|for|or|on|you|it|your)(?:-|$))[a-z]{3,12}(?:-[a-z]{3,12}){3,7}"
+)
+"""Words that a generator of pass phrases joined."""
 _HEX_HERE = re.compile(r"[0-9a-fA-F]+")
 
 
@@ -138,7 +133,7 @@ def is_password(value: str, *, quoted: bool, ends: bool) -> bool:
         return (
             quoted
             and len(value.split()) <= _MAX_SENTENCE
-            and not _says_label(value)
+            and not says_label(value)
             and not _SENTENCE_HERE.search(value)
         )
     if _PATH_HERE.fullmatch(value) and (
@@ -147,7 +142,7 @@ def is_password(value: str, *, quoted: bool, ends: bool) -> bool:
         return False
     if is_mixed(value):
         return True
-    if _says_label(value):
+    if says_label(value):
         return False
     return quoted or (ends and "_" not in value and not value.endswith(_ENDINGS_OF_NAMES))
 
@@ -166,25 +161,24 @@ def is_sure_password(value: str) -> bool:
     )
 
 
-def is_word_of_pass(value: str, *, is_sure: bool) -> bool:
-    """Whether a word after "the password is" may be it, rather than say something about it.
-
-    Args:
-        is_sure: What stands before says that a value follows.
-    """
-    if not value.isalpha() or len(value) < _LEAST_WORD or is_placeholder(value) or _says_label(value):
-        return False
-    lower = value.lower()
-    return is_sure or not (lower in _SAID_OF_PASSWORDS or lower.endswith(_ENDINGS_OF_ADJECTIVES))
-
-
 def is_mixed(value: str) -> bool:
     """Whether a text has digits, signs or capitals where a word has none."""
     if any(map(str.isdigit, value)):
         return not value.isdigit() or len(value) >= _LEAST_PASSWORD
-    return _INNER_SIGN_HERE.search(value) is not None or (
-        not value.endswith(_ENDINGS_OF_NAMES) and _MIXED_CASE_HERE.search(value) is not None and not _says_label(value)
+    return (
+        _INNER_SIGN_HERE.search(value) is not None
+        or (
+            not value.endswith(_ENDINGS_OF_NAMES)
+            and _MIXED_CASE_HERE.search(value) is not None
+            and not says_label(value)
+        )
+        or is_chain(value)
     )
+
+
+def is_chain(value: str) -> bool:
+    """Whether a text is four words or more that a generator of pass phrases joined."""
+    return _CHAIN_HERE.fullmatch(value) is not None and not says_label(value)
 
 
 def is_secret(value: str, *, quoted: bool, assigned: bool) -> bool:
@@ -207,7 +201,7 @@ def is_secret(value: str, *, quoted: bool, assigned: bool) -> bool:
         return assigned and len(value) >= _LEAST_SECRET
     if not digits:
         letters = sum(map(str.isalpha, value))
-        mixed = _MIXED_CASE_HERE.search(value) is not None and not _says_label(value) and len(value) >= _LEAST_HEX
+        mixed = _MIXED_CASE_HERE.search(value) is not None and not says_label(value) and len(value) >= _LEAST_HEX
         return (
             mixed
             or (assigned and _HEX_HERE.fullmatch(value) is not None and len(value) >= _LEAST_HEX)
@@ -221,6 +215,7 @@ def is_secret(value: str, *, quoted: bool, assigned: bool) -> bool:
 _NAME_PARTS_RANDOM_HERE = re.compile(r"[0-9a-fA-F]{16,}|[A-Za-z]{1,24}\d{3,4}|[A-Za-z]{1,4}[\-_][0-9a-fA-F]{12,}")
 
 
-def _says_label(value: str) -> bool:
+def says_label(value: str) -> bool:
+    """Whether a value is a name of such values: `my-password-1`."""
     lower = value.lower()
     return any(word in lower for word in _LABEL_WORDS) and sum(map(str.isdigit, value)) < 2  # noqa: PLR2004

@@ -1,0 +1,143 @@
+"""Plants as somebody makes them who has read the page of kinds alone: other documents, commands and sentences.
+
+A form has `{k}` for the name of a field, `{v}` for the value.
+"""
+
+import random
+from collections.abc import Iterator
+
+from tests.redaction.fresh_values import KEY_FORMS, MIXED, digits, draw, make_card, make_key, make_password
+from tests.redaction.plants import Plant
+
+DOCUMENTS = (
+    "host: a\n{k}: |\n  {v}\nport: 80\n",
+    "{k}: >-\n    {v}\nport: 80\n",
+    "{k}: &main {v}\n",
+    "{k}: !!str {v}\n",
+    "[db]\n{k} = {v}\nport = 1\n",
+    '{k} = """\n{v}"""\n',
+    "user=bob&{k}={v}&go=1",
+    "<x:{k} Type='plain'>{v}</x:{k}>",
+    "<server><name>bob</name><{k}>{v}</{k}></server>",
+    "<tr><th>{k}</th><td>{v}</td></tr>",
+    "<key>{k}</key>\n<string>{v}</string>",
+    'public string {k} {{ get; set; }} = "{v}";',
+    'let {k}: &str = "{v}";',
+    '{k}: str = "{v}"',
+    "id;{k};n\n1;{v};2\n",
+    'export {k}="{v}"',
+    "curl -F '{k}={v}' https://example.com",
+    'settings.put("{k}", "{v}");',
+    "tool --{k}={v} run",
+)
+FIELDS = (
+    ("password", "password"),
+    ("password", "userPassword"),
+    ("secret", "clientSecret"),
+    ("secret", "api_key"),
+    ("card_security_code", "cardCvv"),
+    ("device_id", "deviceImei"),
+    ("phone", "homePhone"),
+    ("pin", "pin_code"),
+    ("date_of_birth", "userBirthDate"),
+    ("national_id", "customerSsn"),
+)
+COMMANDS = (
+    "db.example.com:5432:app:bob:{v}",
+    "# ~/.pgpass\n*:*:*:app_user:{v}\n",
+    "machine example.com\n  login bob\n  password {v}\n",
+    "mysql -u bob -p{v} -h db",
+    "sqlplus bob/{v}@orcl",
+    "jdbc:oracle:thin:bob/{v}@db:1521:x",
+    "bob:{v}@tcp(db:3306)/x",
+    "htpasswd -b file bob {v}",
+    "requirepass {v}",
+    "echo '{v}' | sudo -S ls",
+    "PGPASSWORD={v} psql -h db",
+    "WIFI:T:WPA;S:home;P:{v};;",
+    'network={{\n ssid="home"\n psk="{v}"\n}}',
+    "keytool -storepass {v} -list",
+    "openssl rsa -passin pass:{v} -in k.pem",
+    "7z x -p{v} a.zip",
+    "Zugangsdaten: bob / {v}",
+    "identifiants : bob / {v}",
+    "auth=('bob', '{v}')",
+)
+SENTENCES = {
+    "sunflower": "my password is {v}|the wifi password is {v}|i set the password to {v}|log in with {v} as the password|Use the password {v}|I changed my password from {o} to {v}"
+    "|password's {v}|My bank password? It's {v}|Here is the password, {v}|can you save my password ({v})?|The password is: {v}, ok?|user bob, password {v}",
+    "sonnenblume": "mein Passwort ist {v}|das WLAN-Passwort ist {v}|Ich habe mein Passwort auf {v} geändert|Benutze das Kennwort {v}|das Passwort für den Server ist {v}, bitte löschen",
+    "tournesol": "mon mot de passe est {v}|le mot de passe du wifi c'est {v}|mon nouveau mot de passe, c'est {v}|utilise le mot de passe {v}|j'ai changé mon mot de passe en {v}",
+    "girasol": "mi contraseña es {v}|la clave del wifi es {v}|cambié mi contraseña a {v}|usa la contraseña {v}|mi nueva contraseña será {v}",
+    "girasole": "la mia password è {v}|ho cambiato la password in {v}|usa la password {v}|la mia parola chiave è {v}",
+    "girassol": "minha senha é {v}|a palavra-passe é {v}|mudei minha senha para {v}|use a senha {v}|senha do wifi: {v}",
+    "zonnebloem": "mijn wachtwoord is {v}|ik heb mijn wachtwoord veranderd in {v}|gebruik het wachtwoord {v}",
+    "slonecznik": "moje hasło to {v}|zmieniłem hasło na {v}|użyj hasła {v}",
+    "podsolnuh": "мой пароль {v}|мой пароль — {v}|я сменил пароль на {v}|используй пароль {v}|пароль такой: {v}|логин bob, пароль {v}|мій пароль {v}",
+    "xiangrikui": "我的密码是{v}|wifi密码是{v}|登录密码为{v}|我把密码改成了{v}|請使用密碼{v}|用户名bob，密码{v}。",
+    "himawari": "パスワードは{v}です|パスワードは「{v}」です。|パスワードを{v}に変更しました|合言葉は{v}",
+    "haebaragi": "비밀번호는 {v}입니다|제 비밀번호는 {v}예요|비번은 {v}|암호는 {v} 입니다",
+    "abbadshams": "كلمة المرور هي {v}|كلمة المرور الخاصة بي هي {v}|كلمة السر: {v}",
+    "surajmukhi": "मेरा पासवर्ड {v} है|पासवर्ड: {v}|पासवर्ड है {v}",
+    "aycicegi": "şifrem {v}|wifi şifresi {v}|parolam {v} olarak değişti|şifremi {v} yaptım",
+    "solros": "mitt lösenord är {v}|byt lösenordet till {v}",
+    "slunecnice": "moje heslo je {v}|změnil jsem heslo na {v}",
+}
+NUMBERS = (
+    ("pin", 4, "the code is {v}, valid for 5 minutes|digicode {v}|il codice segreto è {v}|인증 코드: {v}|मेरा पिन {v} है|onay kodunuz {v}|verifieringskod: {v}|můj PIN je {v}"),
+    ("phone", 7, "phone: {v}\nport: 80|mobile {v}|fax\n{v}|Here is the fax, {v}|me liga no {v}|zadzwoń pod {v}|मेरा फोन नंबर {v} है|můj telefon je {v}"),
+    ("bank_account", 10, "खाता संख्या: {v}|číslo účtu: {v}|the account number has been changed to {v}"),
+    ("health_id", 9, "Krankenversicherungsnummer: {v}|numéro de mutuelle : {v}|número de afiliado: {v}|{v} is my NHS number"),
+    ("passport", 8, "číslo pasu: {v}|पासपोर्ट नंबर: {v}|{v} is my passport number"),
+)  # fmt: skip
+
+
+def make_plants(seed: int) -> Iterator[Plant]:
+    """A few hundred plants, other ones for each seed."""
+    rng = random.Random(seed)
+    for form in DOCUMENTS:
+        for kind, key in FIELDS:
+            value = _value_of(rng, kind)
+            yield Plant(kind, value, form.format(k=key, v=value))
+    for form in COMMANDS:
+        value = make_password(rng)
+        yield Plant("password", value, form.format(v=value))
+    for word, forms in SENTENCES.items():
+        for form in forms.split("|"):
+            for value in (word, make_password(rng, word)):
+                yield Plant("password", value, form.format(v=value, o=f"old{digits(rng, 3)}"))
+    for kind, size, forms in NUMBERS:
+        for form in forms.split("|"):
+            value = digits(rng, size)
+            yield Plant(kind, value, form.format(v=value))
+    for form in KEY_FORMS:
+        value = make_key(rng, form)
+        yield Plant("api_key", value, f"Bitte {value} verwenden")
+        yield Plant("api_key", value, f"「{value}」")
+    for _ in range(40):
+        value = make_card(rng)
+        yield Plant("card", value, rng.choice(("pay with {}.", "id,note\n7,{},2\n", "<{}>", "卡{}。")).format(value))
+    for local in ("王小明abc", "田中.taro", "김민수kim", "李雷"):
+        yield Plant("email", local, f"an {local}@example.org, bitte")
+    value = f"{draw(rng, 'abcdef', 2)}{digits(rng, 2)}.{digits(rng, 4)}.{draw(rng, 'abcdef', 4)}"
+    yield Plant("mac_address", value, f"port 3 has {value} behind it")
+
+
+def _value_of(rng: random.Random, kind: str) -> str:
+    match kind:
+        case "password":
+            return make_password(rng)
+        case "secret":
+            return f"{draw(rng, MIXED, 20)}{digits(rng, 3)}aB{draw(rng, MIXED, 6)}"
+        case "card_security_code":
+            return digits(rng, 3)
+        case "device_id":
+            return digits(rng, 15)
+        case "phone":
+            return digits(rng, 10)
+        case "pin":
+            return digits(rng, 4)
+        case "date_of_birth":
+            return f"{rng.randrange(10, 29)}.{rng.randrange(10, 13)}.{rng.randrange(1940, 2005)}"
+        case _:
+            return digits(rng, 9)
