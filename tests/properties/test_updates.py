@@ -30,17 +30,18 @@ def pairs(name: str) -> Iterator[tuple[str, str, bool]]:
                 yield older.strip(), newer.strip(), sign == "=>"
 
 
-def dated(*texts: str, speakers: Sequence[str] = ()) -> list[Dated]:
-    """The statements of texts, said one after another."""
+def dated(*texts: str, speakers: Sequence[str] = (), fact: bool = False) -> list[Dated]:
+    """The statements of texts, said one after another, or of items."""
     return [
         Dated(str(at), speakers[at] if speakers else "user", float(at), (at, place), statement, str(at - 1))
         for at, text in enumerate(texts)
-        for place, statement in enumerate(read_statements(text))
+        for place, statement in enumerate(read_statements(text, fact=fact))
     ]
 
 
+ITEM_NAMES = [f"items/{path.stem}" for path in sorted(LISTS.glob("items/*.txt"))]
 NAMES = [path.stem for path in sorted(LISTS.glob("*.txt"))]
-ALL_TEXTS = [text for name in NAMES for older, newer, _ in pairs(name) for text in (older, newer)]
+ALL_TEXTS = [text for name in NAMES + ITEM_NAMES for older, newer, _ in pairs(name) for text in (older, newer)]
 ALL_PAIRS = [[older, newer] for name in NAMES for older, newer, _ in pairs(name)]
 texts = st.lists(st.sampled_from(ALL_TEXTS), max_size=8) | st.lists(st.sampled_from(ALL_PAIRS), max_size=4).map(
     lambda several: [text for each in several for text in each]
@@ -56,6 +57,21 @@ def test_of_the_pairs_that_differ_nearly_all_are_told_and_of_others_none(name: s
     ]
     assert not [each for each in wrong if not each[2]]
     assert len(wrong) <= 0.2 * len([*pairs(name)]) / 2, wrong
+
+
+@pytest.mark.parametrize("name", ITEM_NAMES)
+def test_of_items_that_differ_nearly_all_are_told_and_of_others_none(name: str) -> None:
+    found = {pair: bool(find_superseded(dated(*pair[:2], fact=True))) for pair in pairs(name)}
+    missed = [pair for pair, told in found.items() if pair[2] and not told]
+    assert not [pair for pair, told in found.items() if told and not pair[2]]
+    assert len(missed) <= 0.1 * sum(pair[2] for pair in found), missed
+
+
+def test_an_item_that_is_undone_or_said_again_holds() -> None:
+    said = dated("Odo's vet is kelmo.", "Odo's vet is now brando.", "Odo's vet is now kelmo.", fact=True)
+    assert find_superseded(said) == {"1": "2"}
+    again = dated("I like tea.", "I no longer like tea.", "I like tea again.", "I like tea.", fact=True)
+    assert find_superseded(again) == {"1": "3"}
 
 
 @pytest.mark.parametrize("name", NAMES)

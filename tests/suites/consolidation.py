@@ -332,6 +332,40 @@ class MarkSupersededSuite(FacetSuite):
         assert self.recalled(memory, call, "Where do I live?")[0] == items[-1].id
         assert call(memory.maintain, [SUPERSEDE]).jobs[SUPERSEDE].changed == 0
 
+    @pytest.mark.parametrize(
+        ("older", "newer"),
+        [
+            ("Odo's vet is kelmo.", "Odo's vet is now brando."),
+            ("Mieszkam w Łodzi.", "Mieszkam teraz w Toruniu."),
+            ("小丽最喜欢的花是玫瑰。", "小丽最喜欢的花是百合。"),
+            ('{"name": "venue", "value": "Hall A"}', '{"name": "venue", "value": "Hall B"}'),
+        ],
+    )
+    def test_one_value_takes_the_place_of_another_in_any_language(
+        self, older: str, newer: str, memory: wmem.AgentMemory, call: Call, clock: Clock
+    ) -> None:
+        old, new = (self.promote(memory, call, clock, name, text) for name, text in (("s1", older), ("s2", newer)))
+        assert call(memory.maintain).jobs[SUPERSEDE].detail == {"superseded": 1}
+        assert call(memory.semantic.items.get, old.id).valid_to == new.created_at
+        context = call(memory.scope("s9").pack, older, budget=400)
+        assert newer in context.note
+        assert f"{older} [changed later]" in context.note
+        assert "update=" in str(context.explain())
+        call(memory.semantic.items.forget, new.id)
+        call(memory.maintain)
+        assert call(memory.semantic.items.get, old.id).valid_to is None
+
+    @pytest.mark.parametrize(("target", "marked"), [("order-1", 1), ("order-2", 0)])
+    def test_what_is_related_to_something_else_supersedes_nothing(
+        self, target: str, marked: int, memory: wmem.AgentMemory, call: Call, clock: Clock
+    ) -> None:
+        for name, text, of in (
+            ("s1", "The price is 40 euros.", "order-1"),
+            ("s2", "The price is now 50 euros.", target),
+        ):
+            self.promote(memory, call, clock, name, text, relations=[{"type": "of", "target_id": of}])
+        assert call(memory.maintain).jobs[SUPERSEDE].changed == marked
+
     @pytest.mark.parametrize("fields", [{"task_id": "other"}, {"agent_id": "other"}])
     def test_what_is_of_another_task_or_agent_supersedes_nothing(
         self, fields: dict[str, Any], memory: wmem.AgentMemory, call: Call, clock: Clock

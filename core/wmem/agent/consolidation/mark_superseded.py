@@ -29,7 +29,7 @@ from wmem.state import State
 _PAIRS_A_RECORD = 256
 _MAX_CHAIN = 32  # items that say otherwise one after the other, of which each holds until the next
 _OF_ONE = ("agent_id", "task_id", "participants")
-"""What two items must have in common, or they are not about the same; the agent is the memory's own if none is named."""
+"""What two items must have in common, or they are not about the same; where no agent is named, the memory's own is."""
 
 
 class _Changed(ChangedIds):
@@ -159,9 +159,15 @@ def _may_mark(older: Row, newer: Row, replica: Replica[Any], now: float) -> bool
         return not _still_holds(older, replica.state.rows, now)
     own = {"agent_id": replica.path[0]}
     ours, theirs = load_json(older.rest or b"{}"), load_json(newer.rest or b"{}")
-    if "valid_to" in ours:
+    if "valid_to" in ours or _list_links(ours) != _list_links(theirs):
         return False
     return all(ours.get(name, own.get(name)) == theirs.get(name, own.get(name)) for name in _OF_ONE)
+
+
+def _list_links(rest: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What an item is related to by its caller: "the status is open" is said of one order, or of another one."""
+    own = (each for each in rest.get("relations", ()) if each["type"] != SUPERSEDED_BY)
+    return sorted({(each["type"], each["target_id"]) for each in own})
 
 
 def _mark(pairs: Sequence[_Pair], now: float, state: State) -> tuple[Sequence[Change], tuple[int, int]]:

@@ -89,6 +89,16 @@ def _supersedes(newer: Statement, older: Statement) -> bool:
 
 
 def _overlap(one: str, other: str) -> bool:
-    """Whether one value has all words of the other: "Berlin" and "Berlin, Germany" are the same."""
-    these, those = set(one.split()), set(other.split())
-    return bool(these and those) and (these <= those or those <= these)
+    """Whether one value has all words of the other, or is short for it: "Berlin", "Berlin, Germany"; "New York", "NYC"."""
+    these, those = one.split(), other.split()
+    if not these or not those:
+        return False
+    return {*these} <= {*those} or {*those} <= {*these} or _is_short_for(these, those) or _is_short_for(those, these)
+
+
+def _is_short_for(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether a word has the first letters of several, and perhaps one letter more."""
+    if len(one) != 1 or len(other) < 2:  # noqa: PLR2004  # a single word is no abbreviation of one
+        return False
+    letters = "".join(word[0] for word in other)
+    return one[0].startswith(letters) and len(one[0]) <= len(letters) + 1

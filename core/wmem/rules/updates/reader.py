@@ -10,8 +10,10 @@ from wmem.rules.standing.own_text import STRAIGHT, own_sentences
 from wmem.rules.updates.clause import SHORT_CHARS, read_clause
 from wmem.rules.updates.english import ENGLISH
 from wmem.rules.updates.european import FRENCH, GERMAN, SPANISH
+from wmem.rules.updates.frames import read_frames
 from wmem.rules.updates.statement import TOPIC, Statement
 from wmem.rules.updates.table import StatementRow, StatementTable, compile_pattern
+from wmem.rules.updates.values import MAX_PLACE_WORDS
 
 TABLES: Sequence[StatementTable] = (ENGLISH, GERMAN, FRENCH, SPANISH)
 _MAX_CHARS = 1_000  # characters that are read: who states a fact does so in a few words
@@ -25,6 +27,8 @@ _ORDINAL = re.compile(r"(?<=\d)\.(?= (?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt
 """A full stop that ends no sentence."""
 _KEY = re.compile(r"\w[\w .-]{0,39}")
 _MAX_VALUE_CHARS = 80
+_CODE_ENDS = frozenset(",;{[(")
+"""What a line of code or of a table of values ends in, and no fact."""
 _DIGIT = re.compile(r"[0-9]")
 
 
@@ -42,8 +46,14 @@ def read_statements(text: str, *, fact: bool = False) -> tuple[Statement, ...]:
     Args:
         fact: Whether it stands for itself, as an item does; it may be ``key: value`` then.
     """
-    if fact and (keyed := _split_keyed(text)) is not None:
-        return tuple(_read_keyed(*keyed))
+    if fact:
+        if (keyed := _split_keyed(text)) is not None:
+            return (*_read_keyed(*keyed), *read_frames(text))  # "correction: the code is 12" is no key
+        return (*_read_said(text), *read_frames(text))
+    return _read_said(text)
+
+
+def _read_said(text: str) -> tuple[Statement, ...]:
     shown = _ORDINAL.sub(" ", text[:_MAX_CHARS].replace("any more", "anymore"))
     if ":" in shown and (remark := _REMARK.match(shown)) is not None:
         # A comma: what stands behind a colon is shown, and not said.
@@ -126,7 +136,12 @@ def _list_rows(table: StatementTable, words: frozenset[str], *, weak: bool) -> l
 def _split_keyed(text: str) -> tuple[str, str] | None:
     """The key and value of a line like ``key: value``; None if it is none."""
     key, colon, value = text[: 2 * _MAX_VALUE_CHARS].strip().partition(": ")
-    is_line = bool(colon and value) and "\n" not in text.strip() and _KEY.fullmatch(key) is not None
+    is_line = (
+        bool(colon and value)
+        and "\n" not in text.strip()
+        and value[-1] not in _CODE_ENDS
+        and _KEY.fullmatch(key) is not None
+    )
     return (key, value) if is_line and len(value) <= _MAX_VALUE_CHARS else None
 
 
@@ -146,7 +161,7 @@ def _read_sentence(
     table: StatementTable, rows: Sequence[StatementRow], text: str, original: str
 ) -> Iterator[Statement]:
     previous: Sequence[Statement] = ()
-    for clause in _split(table, text):
+    for clause in _split(table, text, original):
         shown = original[clause.start : clause.start + len(clause.text)]
         ended = any(each.changes and not each.value for each in previous)
         read = [*read_clause(table, rows, clause.text, shown, changes=clause.changes or ended)]
@@ -160,8 +175,16 @@ def _read_sentence(
         previous = read
 
 
-def _split(table: StatementTable, text: str) -> Iterator[_Clause]:
+def _ends_in_place(text: str, original: str, start: int, end: int) -> bool:
+    """Whether what stands behind the last joint only says where a place is: "Hamburg, Germany"."""
+    rest = original[end : len(text)].rstrip(" .!").split()
+    return text[start:end] == ", " and 0 < len(rest) <= MAX_PLACE_WORDS and all(word[:1].isupper() for word in rest)
+
+
+def _split(table: StatementTable, text: str, original: str) -> Iterator[_Clause]:
     joints = [match.span() for match in compile_pattern(table.joint).finditer(text)][: _MAX_CLAUSES - 1]
+    if joints and _ends_in_place(text, original, *joints[-1]):
+        joints.pop()
     bounds = [(0, 0), *joints, (len(text), len(text))]
     now = compile_pattern(table.now)
     may_change = now.search(text) is not None

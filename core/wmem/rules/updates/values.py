@@ -28,6 +28,7 @@ _MARKS = ".,;:!?\"'()[]*_~"
 _SCALES = {"k": 1e3, "thousand": 1e3, "m": 1e6, "million": 1e6}
 _NOON = 12
 _MAX_WORDS = 4
+MAX_PLACE_WORDS = 2  # behind a comma that say where a place is: "Hamburg, Germany"
 
 
 def read_values(text: str, table: StatementTable) -> Iterator[tuple[str, str]]:
@@ -59,7 +60,8 @@ def read_values(text: str, table: StatementTable) -> Iterator[tuple[str, str]]:
 def read_words(text: str, table: StatementTable) -> str:
     """The words of a value, up to one at which it ends; empty for what is none."""
     words: list[str] = []
-    for each in text.split():
+    said = text.split()
+    for at, each in enumerate(said, 1):
         word = each.strip(_MARKS)
         if word in table.first_person:
             return ""
@@ -74,7 +76,8 @@ def read_words(text: str, table: StatementTable) -> str:
                 return ""
             break
         words.append(word)
-        if len(words) == _MAX_WORDS or each[-1:] in ",;:!?":
+        ends = each[-1:] in ";:!?" or (each[-1:] == "," and len(said) - at > MAX_PLACE_WORDS)
+        if len(words) == _MAX_WORDS or ends:
             break
     return " ".join(words)
 

@@ -1,0 +1,275 @@
+"""What the clause of a frame states: its subject with all but the value, and the value."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from wmem.rules.updates.frames.lexicon import ADD, BE, DO, LIVE, MOVE, NAME, WORK, Lexicon
+from wmem.rules.updates.frames.names import is_plain_english
+from wmem.rules.updates.frames.words import Word
+from wmem.rules.updates.statement import FRAME, POLARITY, Statement
+
+_MAX_VALUE = 4
+_MAX_WHO = 3  # words of who likes something
+_MAX_NAME = 2  # words of a name in lower case
+_STEM = 5  # letters of a word in a language in which endings change
+_ORDINAL = re.compile(r"(\d)(?:st|nd|rd|th|er|º|ª)\Z")
+_THOUSANDS = re.compile(r"\d{1,3}(?:[.,]\d{3}){1,4}")
+_VOWELS = "aeiouyęąаеиоуыюя"
+_TOWARDS = frozenset(
+    [
+        "to",
+        "nach",
+        "zu",
+        "à",
+        "au",
+        "en",
+        "a",
+        "para",
+        "naar",
+        "till",
+        "til",
+        "do",
+        "na",
+        "w",
+        "em",
+        "в",
+        "во",
+        "у",
+        "на",
+    ]
+)
+"""Words between "moved" and where to."""
+_BESIDE = frozenset(
+    [
+        "with",
+        "for",
+        "from",
+        "by",
+        "as",
+        "on",
+        "mit",
+        "bei",
+        "als",
+        "aus",
+        "bij",
+        "op",
+        "med",
+        "hos",
+        "som",
+        "chez",
+        "avec",
+        "con",
+        "com",
+        "da",
+        "z",
+        "u",
+    ]
+)
+"""Words after "lives" that say with whom, or of what, and not where."""
+_DISLIKES = frozenset(["hate", "dislike"])
+_LIKES = dict.fromkeys(("love", "enjoy", "hate", "dislike"), "like")
+_OPPOSITES = (
+    frozenset(["dark", "light"]),
+    frozenset(["short", "long", "brief", "concise", "detailed", "verbose"]),
+    frozenset(["formal", "informal", "casual"]),
+    frozenset(["morning", "evening"]),
+    frozenset(["window", "aisle"]),
+    frozenset(["metric", "imperial"]),
+    frozenset(["hot", "iced", "cold"]),
+)
+"""Of what one prefers one of each, before a word that is the same: dark mode, light mode."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clause:
+    """The parts of a sentence.
+
+    Attributes:
+        kind: The class of its verb, see `Lexicon`.
+        verb: The verb, without its ending.
+        who: Whose or what, in words that may be compared.
+        value: What stands behind the verb.
+        preposition: The word between both that is part of the frame.
+        some: Whether an indefinite article is.
+        denied: Whether it is negated.
+        changes: Whether it says that something changed.
+    """
+
+    lexicon: Lexicon
+    kind: str
+    verb: str
+    who: Sequence[str]
+    value: Sequence[Word]
+    preposition: str = ""
+    some: bool = False
+    denied: bool = False
+    changes: bool = False
+
+    @property
+    def subject(self) -> str:
+        """Whose or what, as one text."""
+        return " ".join(self.who) or "i"
+
+
+def read_clause(clause: Clause) -> Iterator[Statement]:
+    """What a clause states: that something is so or not, and which value its frame has."""
+    lexicon, kind = clause.lexicon, clause.kind
+    if clause.denied and not lexicon.but.isdisjoint(word.text for word in clause.value):
+        yield from _read_correction(clause)
+        return
+    if kind in (ADD, DO) or (kind == BE and clause.subject == "i") or (clause.denied and kind in (LIVE, WORK)):
+        yield from _read_polarity(clause)
+    if clause.denied or kind == ADD:
+        return
+    framed = _find_frame(clause)
+    if framed is not None:
+        yield from _read_value(framed)
+
+
+def read_bare(clause: Clause) -> Iterator[Statement]:
+    """A sentence without a verb: "My dog's name Rex", as many languages say it; its last word is the value."""
+    named = not clause.lexicon.names.isdisjoint(clause.who)
+    if named or not clause.lexicon.single.isdisjoint(clause.who):
+        shape = "#" if clause.value[0].text[:1].isdigit() else ""
+        frame = _join(clause.subject, BE, clause.preposition, shape)
+        yield Statement(frame, FRAME, _to_value(clause.lexicon, clause.value), changes=clause.changes, single=not named)
+
+
+def _read_polarity(clause: Clause) -> Iterator[Statement]:
+    """Whether something is so: "I like tea" and "I no longer like tea" differ in that alone."""
+    lexicon = clause.lexicon
+    left_out = lexicon.dropped | lexicon.me | lexicon.some | lexicon.no | lexicon.more
+    whole = [word for word in clause.value if word.text not in left_out]
+    if not 0 < len(whole) <= _MAX_VALUE or len(clause.who) > _MAX_WHO or any(word.parts for word in whole):
+        return
+    frame = _join(clause.subject, _LIKES.get(clause.verb, clause.verb), _to_value(lexicon, whole))
+    yes = clause.denied == (clause.verb in _DISLIKES)
+    yield Statement(frame, POLARITY, "yes" if yes else "no", changes=True, single=True)
+
+
+def _read_correction(clause: Clause) -> Iterator[Statement]:
+    """Not this but that."""
+    lexicon = clause.lexicon
+    at = next(at for at, word in enumerate(clause.value) if word.text in lexicon.but)
+    left_out = lexicon.no | lexicon.more | lexicon.dropped | lexicon.some
+    before = [word for word in clause.value[:at] if word.text not in left_out]
+    after = [word for word in clause.value[at + 1 :] if word.text not in left_out]
+    named = _name(clause)
+    if before and 0 < len(after) <= _MAX_VALUE and named.kind in (BE, NAME):
+        frame = _join(named.subject, named.kind)
+        yield Statement(frame, FRAME, _to_value(lexicon, after), _to_value(lexicon, before), changes=True)
+
+
+def _name(clause: Clause) -> Clause:
+    """The clause with "is" as "is called", where it says what something is called."""
+    lexicon, value = clause.lexicon, clause.value
+    if clause.kind != BE:
+        return clause
+    if value and value[0].text in lexicon.naming:
+        return replace(clause, kind=NAME, value=value[1:])
+    if lexicon.names.isdisjoint(clause.who):
+        return clause
+    return replace(clause, kind=NAME, who=[noun for noun in clause.who if noun not in lexicon.names])
+
+
+def _find_frame(clause: Clause) -> Clause | None:
+    """The clause without what its value begins with; None if it has no value that could be another one's."""
+    lexicon, clause = clause.lexicon, _name(clause)
+    value = clause.value
+    preposition = value[0].text if value and value[0].text in lexicon.at and clause.kind != NAME else ""
+    if lexicon.at and not preposition and clause.kind in (LIVE, WORK, MOVE):
+        return None
+    if lexicon.at and clause.kind == MOVE and preposition not in _TOWARDS:
+        return None
+    if clause.kind == LIVE and preposition in _BESIDE:
+        return None
+    value = value[1:] if preposition else value
+    some = bool(value) and value[0].text in lexicon.some
+    value = [word for word in value if word.text not in lexicon.dropped | lexicon.some]
+    refused = lexicon.me | lexicon.mine | lexicon.verbs.keys()
+    if not 0 < len(value) <= _MAX_VALUE or any(word.text in refused or word.parts == ":" for word in value):
+        return None
+    return replace(clause, value=value, preposition=preposition, some=some)
+
+
+def _read_value(clause: Clause) -> Iterator[Statement]:
+    lexicon, kind, value, subject = clause.lexicon, clause.kind, clause.value, clause.subject
+    told, changes = _to_value(lexicon, value), clause.changes
+    name_like = _is_name_like(lexicon, value)
+    if kind in (LIVE, MOVE):
+        if name_like:
+            yield Statement(f"{subject} {LIVE}", FRAME, told, changes=changes or kind == MOVE, single=True)
+    elif kind == NAME:
+        yield Statement(f"{subject} {NAME}", FRAME, told, changes=changes, single=subject == "i" and name_like)
+    elif kind == WORK:
+        yield Statement(f"{subject} {WORK} {clause.preposition}", FRAME, told, changes=changes)
+    elif kind == DO:
+        if clause.verb == "prefer":
+            yield from _read_preference(clause)
+        yield _to_statement(clause, clause.verb, single=False)
+    elif subject != "i" or any(_has_digit(word) for word in value):
+        single = not lexicon.single.isdisjoint(clause.who)
+        plain = clause.some or (lexicon.lower_names and any(is_plain_english(word.text) for word in value))
+        if name_like or (single and not plain):
+            yield _to_statement(
+                clause, BE, single=not clause.some and (single or not lexicon.roles.isdisjoint(clause.who))
+            )
+
+
+def _to_statement(clause: Clause, attribute: str, *, single: bool) -> Statement:
+    """The statement of a clause; of a value with numbers these are the value, and its words belong to the frame."""
+    numbers = [_to_plain_number(word) for word in clause.value if _has_digit(word)]
+    rest = sorted(word.text for word in clause.value if not _has_digit(word)) if numbers else []
+    frame = _join(
+        clause.subject, attribute, clause.preposition, "a" if clause.some else "", *rest, "#" if numbers else ""
+    )
+    told = _to_value(clause.lexicon, numbers or clause.value)
+    return Statement(frame, FRAME, told, changes=clause.changes, single=single)
+
+
+def _read_preference(clause: Clause) -> Iterator[Statement]:
+    """One of two that exclude each other: dark mode or light mode, tea over coffee."""
+    first, *rest = (word.text for word in clause.value)
+    if len(rest) == 2 and rest[0] in ("over", "to"):  # noqa: PLR2004  # that word, and the other thing
+        yield Statement(_join(clause.subject, clause.verb, *sorted((first, rest[1]))), FRAME, first, single=True)
+    for number, group in enumerate(_OPPOSITES):
+        if rest and first in group:
+            yield Statement(_join(clause.subject, clause.verb, str(number), *rest), FRAME, first, single=True)
+
+
+def _join(*parts: str) -> str:
+    return " ".join(part for part in parts if part)
+
+
+def _has_digit(word: Word) -> bool:
+    return word.text[:1].isdigit() or word.text[-1:].isdigit()
+
+
+def _to_plain_number(word: Word) -> Word:
+    """A number without marks between its thousands and without the ending of an ordinal."""
+    text = _ORDINAL.sub(r"\1", word.text)
+    if _THOUSANDS.fullmatch(text) is not None:
+        text = text.replace(",", "").replace(".", "")
+    elif text[-1] == "k" and text[:-1].isdecimal():
+        text = f"{text[:-1]}000"
+    return word._replace(text=text)
+
+
+def _is_name_like(lexicon: Lexicon, value: Sequence[Word]) -> bool:
+    """Whether a value names something, and does not only tell how it is."""
+    if any(word.named for word in value):
+        return True
+    first = value[0].text
+    if first.upper() == first.lower():  # a script without capitals
+        return True
+    return lexicon.lower_names and len(value) <= _MAX_NAME and not any(is_plain_english(word.text) for word in value)
+
+
+def _to_value(lexicon: Lexicon, value: Sequence[Word]) -> str:
+    words = [word.text for word in value]
+    if lexicon.inflects:
+        words = [
+            word[:_STEM] if word.isalpha() and len(word) > _STEM else word.rstrip(_VOWELS) or word for word in words
+        ]
+    return " ".join(words)

@@ -1,0 +1,67 @@
+"""What a lexicon of frames holds: the few words of a language by which a short sentence is split at its value."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+BE, NAME, LIVE, WORK, DO, ADD, MOVE = "be", "name", "live", "work", "do", "add", "move"
+"""Classes of verbs: is, is called, lives, works, what one does in one way at a time, what adds (likes, has), moved to."""
+
+
+def words(text: str) -> frozenset[str]:
+    """The words of a list that is written as a text."""
+    return frozenset(text.split())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Lexicon:
+    """Words of a language.
+
+    Attributes:
+        verbs: By verb its class.
+        me: The speaker.
+        mine: Words before the speaker's things.
+        dropped: Words that change nothing: articles, and what only links.
+        some: Indefinite articles: what follows tells a kind, and not which one.
+        at: Words between a verb and its value; which one of them is there belongs to the frame.
+        now: Words by which a sentence says that something changed.
+        leads: What may stand before a comma, without a word of its own; true for those that correct.
+        no: Negations.
+        more: Words by which a negation says that something ended.
+        but: Words between what is not so and what is.
+        naming: Words after "is" that make it a name: called.
+        names: Nouns for a name.
+        single: Things that have one value at a time.
+        roles: Things that have one if the value is a name or a number.
+        refused: Words of a sentence that states nothing now: conditions, wishes, the past, what others say, lists, one
+            of several.
+        inflects: Whether words change their endings, so that these say nothing.
+        verb_last: Whether the value stands before the verb.
+        bare: Whether there need be no verb: the value is the last word.
+        lower_names: Whether a word in lower case may be a name: there is a list of those that are none.
+    """
+
+    verbs: Mapping[str, str]
+    me: frozenset[str]
+    mine: frozenset[str]
+    dropped: frozenset[str]
+    some: frozenset[str] = frozenset()
+    at: frozenset[str] = frozenset()
+    now: frozenset[str]
+    leads: Mapping[str, bool] = field(default_factory=dict)
+    no: frozenset[str]
+    more: frozenset[str] = frozenset()
+    but: frozenset[str] = frozenset()
+    naming: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()
+    single: frozenset[str] = frozenset()
+    roles: frozenset[str] = frozenset()
+    refused: frozenset[str]
+    inflects: bool = False
+    verb_last: bool = False
+    bare: bool = False
+    lower_names: bool = False
+
+
+def verbs(**classes: str) -> dict[str, str]:
+    """By verb its class, from texts by class."""
+    return {verb: name for name, text in classes.items() for verb in text.split()}

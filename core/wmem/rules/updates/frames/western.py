@@ -1,0 +1,307 @@
+"""Lexicons of English, German, Dutch, Swedish, Danish, French, Spanish, Italian and Portuguese."""
+
+from wmem.rules.updates.frames.lexicon import Lexicon, verbs, words
+
+ENGLISH = Lexicon(
+    verbs=verbs(
+        be="is are am",
+        live="live lives living reside resides",
+        work="work works working",
+        do="prefer prefers drive drives use uses drink drinks smoke smokes learning studying study studies",
+        add="like likes love loves have has enjoy enjoys hate hates dislike dislikes own owns",
+        move="moved relocated",
+    ),
+    me=words("i we user"),
+    mine=words("my our"),
+    dropped=words("the this of for user's really just actually do does"),
+    some=words("a an"),
+    at=words("in at on for with as to from near by"),
+    now=words("now currently nowadays instead"),
+    leads={
+        **dict.fromkeys(
+            ("as i said", "as said", "by the way", "btw", "well", "note", "reminder", "fyi", "ok", "yes"), False
+        ),
+        **dict.fromkeys(
+            (
+                "actually",
+                "correction",
+                "update",
+                "sorry",
+                "scrap that",
+                "scratch that",
+                "i was wrong",
+                "my mistake",
+                "no",
+            ),
+            True,
+        ),
+    },
+    no=words("not never"),
+    more=words("longer anymore"),
+    but=words("but"),
+    naming=words("called named"),
+    names=words("name"),
+    single=words(
+        "favourite favorite password email e-mail phone number address birthday deadline code pin surname hometown birthplace "
+        "username nickname timezone size port budget rent salary price age employer meeting appointment status ticket title "
+        "language"
+    ),
+    roles=words(
+        "dentist doctor landlord boss manager therapist vet insurer barber bank gym publisher lawyer accountant "
+        "hairdresser supervisor lead wife husband fiancé fiancée ceo cto cfo town brand venue building teacher"
+    ),
+    refused=words(
+        "if would could might may should will maybe perhaps whether suppose imagine wish said says thinks thought wrote "
+        "asked told was were been used had did before until when who which that because and or also too still both "
+        "include includes includes: he she it they his her their its there these those you your what why how where than "
+        "first second third another other next last previous old every each one some two three any many most several "
+        "friend neighbour neighbor colleague brothers sisters "
+        "yesterday today tomorrow sometimes usually often"
+    ),
+    lower_names=True,
+)
+GERMAN = Lexicon(
+    verbs=verbs(
+        be="ist bin sind",
+        name="heißt heiße",
+        live="wohne wohnt wohnen lebe lebt",
+        work="arbeite arbeitet",
+        do="bevorzuge bevorzugt fahre fährt nutze nutzt trinke trinkt rauche raucht",
+        add="mag liebe liebt habe hat",
+    ),
+    me=words("ich wir nutzer benutzer"),
+    mine=words("mein meine meinen meinem meiner unser unsere unseren"),
+    dropped=words("der die das den dem von vom für des im"),
+    some=words("ein eine einen"),
+    at=words("in bei an am um auf als zu mit aus nach zur"),
+    now=words("jetzt nun inzwischen mittlerweile stattdessen"),
+    leads={
+        **dict.fromkeys(("wie gesagt", "übrigens", "hinweis"), False),
+        **dict.fromkeys(("korrektur", "nein", "eigentlich", "sorry", "falsch"), True),
+    },
+    no=words("nicht kein keine keinen nie"),
+    more=words("mehr"),
+    but=words("sondern"),
+    names=words("name"),
+    single=words(
+        "lieblingsfarbe lieblingstee lieblingsessen lieblingsfilm lieblingsbuch lieblingsband lieblingsstadt passwort e-mail email "
+        "telefonnummer handynummer nummer adresse geburtstag frist pin schuhgröße heimatstadt miete gehalt budget preis"
+    ),
+    roles=words("zahnarzt arzt vermieter chef tierarzt bank friseur ärztin chefin zahnärztin"),
+    refused=words(
+        "wenn falls ob würde würden könnte möchte hätte wäre will wollen soll vielleicht sagt sagte meint war waren hatte "
+        "früher damals bevor und oder auch noch er sie es sein ihr ihre seine dass weil wer was wo wie erste zweite dritte andere "
+        "anderer anderes nächste nächster letzte letzter jede jeder freund freundin nachbar kollege ziel problem grund hobby "
+        "gestern heute morgen neben immer"
+    ),
+)
+DUTCH = Lexicon(
+    verbs=verbs(
+        be="is ben zijn",
+        name="heet",
+        live="woon woont wonen",
+        work="werk werkt",
+        do="drink drinkt rook rookt gebruik gebruikt rijd rijdt",
+        add="hou houdt heb heeft vind",
+        move="verhuisd",
+    ),
+    me=words("ik wij we gebruiker"),
+    mine=words("mijn onze ons"),
+    dropped=words("de het van voor ben dit"),
+    some=words("een"),
+    at=words("in bij om op als naar te aan uit"),
+    now=words("nu tegenwoordig inmiddels voortaan"),
+    leads={"zoals gezegd": False, "trouwens": False, "correctie": True, "nee": True, "eigenlijk": True},
+    no=words("niet geen nooit"),
+    more=words("meer"),
+    but=words("maar"),
+    names=words("naam"),
+    single=words(
+        "lievelingskleur favoriete wachtwoord e-mail email telefoonnummer nummer adres verjaardag deadline pincode vergadering afspraak "
+        "huur salaris prijs woonplaats"
+    ),
+    roles=words("tandarts dokter huisbaas baas dierenarts bank kapper"),
+    refused=words(
+        "als of zou zouden wil wilde misschien zegt zei was waren had vroeger voordat en ook nog hij zij ze haar zijn hun dat die "
+        "omdat wie wat waar hoe eerste tweede derde andere volgende vorige elke vriend vriendin buurman doel probleem gisteren "
+        "vandaag morgen"
+    )
+    - words("zijn"),
+)
+SWEDISH = Lexicon(
+    verbs=verbs(
+        be="är",
+        name="heter hedder",
+        live="bor",
+        work="jobbar arbetar arbejder",
+        add="gillar har älskar elsker",
+        do="använder dricker bruger drikker ryger",
+        move="flyttat flyttade flyttet flyttede",
+    ),
+    me=words("jag jeg vi användaren"),
+    mine=words("min mitt mina vår vårt mit mine vores"),
+    dropped=words("den det de til till på er"),
+    some=words("en ett et"),
+    at=words("i hos kl som för"),
+    now=words("nu numera numer"),
+    no=words("inte ingen aldrig ikke"),
+    more=words("längre mer mere længere"),
+    but=words("utan men"),
+    names=words("namn navn"),
+    single=words(
+        "favoritfärg favoritte favoritmat favorit lösenord lösenordet adress telefonnummer födelsedag mejl e-post yndlingsfarve "
+        "yndlingste adgangskode adresse fødselsdag"
+    ),
+    roles=words("tandläkare läkare chef bank frisör tandlæge læge"),
+    refused=words(
+        "om skulle kunde vill kanske sa säger sagde siger var hade havde tidigare før innan och eller eller och också også han hon hun "
+        "hans hennes hendes deres som vem vad var hur första andra nästa förra varje første anden næste vän ven granne nabo mål"
+    ),
+)
+DANISH = Lexicon(
+    verbs={**SWEDISH.verbs, "er": "be"},
+    me=SWEDISH.me,
+    mine=SWEDISH.mine,
+    dropped=SWEDISH.dropped - {"er"},
+    some=SWEDISH.some,
+    at=SWEDISH.at,
+    now=SWEDISH.now,
+    no=SWEDISH.no,
+    more=SWEDISH.more,
+    but=SWEDISH.but,
+    names=SWEDISH.names,
+    single=SWEDISH.single,
+    roles=SWEDISH.roles,
+    refused=SWEDISH.refused,
+)
+FRENCH = Lexicon(
+    verbs=verbs(
+        be="est suis sont",
+        name="appelle",
+        live="habite habitons vis vit",
+        work="travaille travaillons",
+        do="préfère utilise conduis conduit bois boit fume",
+        add="aime adore ai a avons",
+        move="déménagé emménagé",
+    ),
+    me=words("je j' nous utilisateur utilisatrice l'utilisateur"),
+    mine=words("mon ma mes notre nos"),
+    dropped=words("le la les l' de du d' des s' m' n' ne pour ai"),
+    some=words("un une"),
+    at=words("à au aux en dans chez sur avec comme"),
+    now=words("maintenant désormais dorénavant"),
+    leads={"comme je l'ai dit": False, "en fait": True, "correction": True, "non": True, "pardon": True},
+    no=words("pas jamais plus"),
+    more=words("plus"),
+    but=words("mais"),
+    names=words("nom prénom"),
+    single=words(
+        "préféré préférée passe email e-mail mail adresse téléphone numéro anniversaire limite code loyer salaire prix réunion "
+        "rendez-vous pointure"
+    ),
+    roles=words("dentiste médecin propriétaire patron patronne vétérinaire banque coiffeur"),
+    refused=words(
+        "si serait pourrait voudrais aimerais voudrait peut-être dit disait pense était étais habitais avait avais avant quand "
+        "et ou aussi encore il elle ils elles son sa ses leur que qui quoi où comment parce premier première deuxième autre prochain "
+        "prochaine dernier dernière chaque ami amie voisin voisine but problème hier aujourd'hui demain toujours"
+    ),
+)
+SPANISH = Lexicon(
+    verbs=verbs(
+        be="es soy son",
+        name="llama llamo",
+        live="vivo vive vivimos",
+        work="trabajo trabaja",
+        do="prefiero prefiere uso usa conduzco bebo fumo fuma",
+        add="gusta gustan encanta tengo tiene",
+        move="mudé mudó mudado",
+    ),
+    me=words("yo nosotros usuario usuaria me"),
+    mine=words("mi mis nuestro nuestra"),
+    dropped=words("el la los las de del se le para"),
+    some=words("un una"),
+    at=words("en a al con como por desde"),
+    now=words("ahora actualmente"),
+    leads={"como dije": False, "en realidad": True, "corrección": True, "no": True, "perdón": True},
+    no=words("no nunca"),
+    more=words("ya"),
+    but=words("sino"),
+    names=words("nombre"),
+    single=words(
+        "favorito favorita contraseña correo email dirección teléfono número cumpleaños límite código alquiler salario precio "
+        "reunión cita talla"
+    ),
+    roles=words("dentista médico médica jefe jefa veterinario banco peluquero casero"),
+    refused=words(
+        "si sería podría gustaría quizás quizá dice dijo piensa era vivía tenía antes cuando y o e también todavía él ella ellos su sus "
+        "que quien qué dónde cómo porque primer primero primera segundo segunda otro otra próximo próxima último última cada amigo amiga "
+        "vecino vecina objetivo problema ayer hoy mañana siempre"
+    ),
+)
+ITALIAN = Lexicon(
+    verbs=verbs(
+        be="è sono",
+        name="chiama chiamo",
+        live="abito abita vivo vive",
+        work="lavoro lavora",
+        do="preferisco preferisce uso usa guido bevo fumo",
+        add="piace piacciono amo ho ha",
+        move="trasferito trasferita",
+    ),
+    me=words("io noi utente mi"),
+    mine=words("mio mia miei mie nostro nostra"),
+    dropped=words("il lo la i gli le l' di del della dello dei si sono l'utente"),
+    some=words("un una uno un'"),
+    at=words("a ad in da per alle alla al ai come con su"),
+    now=words("ora adesso attualmente ormai"),
+    leads={"come ho detto": False, "in realtà": True, "correzione": True, "no": True, "scusa": True},
+    no=words("non mai"),
+    more=words("più"),
+    but=words("ma bensì"),
+    names=words("nome"),
+    single=words(
+        "preferito preferita password email e-mail mail indirizzo telefono numero compleanno scadenza codice affitto stipendio prezzo "
+        "riunione appuntamento"
+    ),
+    roles=words("dentista medico capo veterinario banca parrucchiere proprietario"),
+    refused=words(
+        "se sarebbe potrebbe vorrei vorrebbe piacerebbe forse dice disse pensa era ero abitavo aveva prima quando e ed o anche ancora "
+        "lui lei loro suo sua suoi che chi cosa dove come perché primo seconda secondo altro altra prossimo prossima ultimo ultima ogni "
+        "amico amica vicino vicina obiettivo problema ieri oggi domani sempre"
+    )
+    - words("come"),
+)
+PORTUGUESE = Lexicon(
+    verbs=verbs(
+        be="é sou são",
+        name="chama-se chama chamo",
+        live="moro mora vivo vive",
+        work="trabalho trabalha",
+        do="prefiro prefere uso usa dirijo bebo fumo fuma",
+        add="gosto gosta adoro adora tenho tem",
+        move="mudei-me mudei mudou-se mudou",
+    ),
+    me=words("eu nós usuário usuária utilizador me"),
+    mine=words("meu minha meus minhas nosso nossa"),
+    dropped=words("o a os as de do da dos das se"),
+    some=words("um uma"),
+    at=words("em no na nos nas para às à ao como com por"),
+    now=words("agora atualmente"),
+    leads={"como eu disse": False, "na verdade": True, "correção": True, "não": True, "desculpe": True},
+    no=words("não nunca"),
+    more=words("mais já"),
+    but=words("mas sim"),
+    names=words("nome"),
+    single=words(
+        "favorito favorita senha palavra-passe email e-mail endereço telefone número aniversário prazo código aluguel renda salário preço "
+        "reunião"
+    ),
+    roles=words("dentista médico médica chefe veterinário banco cabeleireiro"),
+    refused=words(
+        "se seria poderia gostaria queria talvez diz disse pensa era morava tinha antes quando e ou também ainda ele ela eles seu sua "
+        "seus que quem onde porque primeiro primeira segundo segunda outro outra próximo próxima último última cada amigo amiga vizinho "
+        "vizinha objetivo problema ontem hoje amanhã sempre"
+    )
+    - words("se"),
+)
+WESTERN = (ENGLISH, GERMAN, DUTCH, SWEDISH, DANISH, FRENCH, SPANISH, ITALIAN, PORTUGUESE)
