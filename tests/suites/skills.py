@@ -91,6 +91,17 @@ class SkillsSuite(FacetSuite):
         assert call(memory.maintain, JOB).jobs["extract-skills"].changed == 0
         assert skills(memory, call) == []
 
+    def test_a_session_in_which_a_model_did_nothing_but_think_hides_no_skill(
+        self, memory: wmem.AgentMemory, call: Call
+    ) -> None:
+        turn = memory.turn("thinker")
+        call(turn.track_tool_invocation, "think", {"thought": "the guest may want to go"}, "noted")
+        call(turn.commit)
+        for number in range(3):
+            work(memory, call, f"session-{number}", number)
+        report = call(memory.maintain, JOB).jobs["extract-skills"]
+        assert (report.detail, report.error) == ({"stored": 1}, "")
+
     def test_what_a_user_made_known_in_calls_is_in_no_skill(self, memory: wmem.AgentMemory, call: Call) -> None:
         for number in range(4):
             work(memory, call, f"session-{number}", number, who=7)

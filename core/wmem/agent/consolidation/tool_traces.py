@@ -147,7 +147,8 @@ def split_traces(name: str, calls: Sequence[ToolCall]) -> list[Trace]:
             parts.append([])
         parts[-1].append(call)
     # By its first call: the same however much is thinned out before it.
-    return [to_trace(f"{name} {part[0].id}", part) for part in parts]
+    traces = (to_trace(f"{name} {part[0].id}", part) for part in parts)
+    return [trace for trace in traces if trace.steps]  # one may hold nothing but thoughts
 
 
 class ClosedSessions(Derived):

@@ -52,12 +52,14 @@ class Argument(NamedTuple):
         digest: Equal for equal values.
         constant: The value as JSON, if it is of the kind that interfaces define and users do not; else None.
         origins: Steps whose result holds the value, latest first, by their call's id and the field that holds it.
+        siblings: Steps before it that pass the same value of a user's, latest first, by their call's id.
     """
 
     name: str
     digest: bytes
     constant: str | None
     origins: tuple[tuple[str, str], ...] = ()
+    siblings: tuple[str, ...] = ()
 
 
 class Step(NamedTuple):
@@ -85,11 +87,13 @@ class Trace(NamedTuple):
 
 def to_steps(calls: Sequence[ToolCall]) -> list[Step]:
     """The calls of one thread of work as steps, oldest first."""
-    steps = []
+    steps: list[Step] = []
     for place, call in enumerate(calls):
-        before = [each for each in calls[max(0, place - _LOOK_BACK) : place] if not each.failed]
-        arguments = tuple(_to_argument(name, call.parameters[name], before) for name in sorted(call.parameters))
-        steps.append(Step(call.id, call.tool, call.failed, call.at, call.task, arguments))
+        begin = max(0, place - _LOOK_BACK)
+        before = [each for each in calls[begin:place] if not each.failed]
+        arguments = (_to_argument(name, call.parameters[name], before) for name in sorted(call.parameters))
+        siblings = tuple(_add_siblings(each, steps[begin:place]) for each in arguments)
+        steps.append(Step(call.id, call.tool, call.failed, call.at, call.task, siblings))
     return steps
 
 
@@ -97,6 +101,13 @@ def _to_argument(name: str, value: object, before: Sequence[ToolCall]) -> Argume
     text = json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
     digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return Argument(name, digest, text if _is_generic(name, value) else None, _find_origins(value, text, before))
+
+
+def _add_siblings(argument: Argument, before: Sequence[Step]) -> Argument:
+    if argument.constant is not None:
+        return argument
+    same = (step for step in reversed(before) if any(argument.digest == each.digest for each in step.arguments))
+    return argument._replace(siblings=tuple(step.call_id for step in same))
 
 
 def _is_generic(name: str, value: object) -> bool:

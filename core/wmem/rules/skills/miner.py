@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from wmem.rules.skills.calls import Step, Trace
+from wmem.rules.skills.links import Links
+from wmem.rules.skills.sequences import is_helper
 from wmem.rules.skills.similarity import is_variant
 
 Tools: TypeAlias = tuple[str, ...]
@@ -91,6 +93,8 @@ def mine(
     A sequence that is part of another one is told only if it worked that often without it. Failed calls belong to
     none, unless they were repaired at once; a trace that is known to have failed supports none.
 
+    Calls that follow each other by chance are none either: see `Links`. Nor does a sequence begin or end with a helper.
+
     Args:
         traces: In any order.
         max_gap: Other calls that may stand between two steps of a sequence.
@@ -98,7 +102,8 @@ def mine(
     """
     ordered = sorted(traces, key=lambda trace: (trace.steps[0].at if trace.steps else 0.0, trace.id))
     finder = _Finder([_to_sequence(trace) for trace in ordered], min_support, max_gap, min_link)
-    return _merge_variants(_leave_out_parts(finder.find_frequent(), min_support))
+    found = [each for each in finder.find_frequent() if not (is_helper(each.tools[0]) or is_helper(each.tools[-1]))]
+    return _merge_variants(_leave_out_parts(found, min_support))
 
 
 class _Finder:
@@ -106,6 +111,7 @@ class _Finder:
 
     def __init__(self, sequences: Sequence[_Sequence], min_support: int, max_gap: int, min_link: float) -> None:
         self._sequences = sequences
+        self._links = Links([each.steps for each in sequences])
         self._min_support = min_support
         self._max_gap = max_gap
         self._min_link = min_link
@@ -120,7 +126,7 @@ class _Finder:
         level = self._drop_rare(level)
         while level:
             longer = self._drop_rare(self._extend(level))
-            grown = {tools for tools in longer if tools[1:] in level and self._is_linked(tools)}
+            grown = {tools for tools in longer if tools[1:] in level and self._is_linked(tools, longer[tools])}
             # What nearly always has one step more within is not looked into any further: else every way to leave
             # out steps of a long sequence is.
             gapped = {part for tools in grown for part in self._list_inner_parts(tools)}
@@ -151,14 +157,18 @@ class _Finder:
                 self._supports[tools] = support
         return left
 
-    def _is_linked(self, tools: Tools) -> bool:
+    def _is_linked(self, tools: Tools, places: Sequence[_PartialUse]) -> bool:
         """Whether a sequence is no accident: most of what begins like it goes on so, or what ends like it began so."""
         support = self._supports[tools]
         parts = (self._supports[part] for part in (tools[:-1], tools[1:]))
         # A step within is chance if most of what goes from the one before it to the one behind has none.
-        return any(support >= self._min_link * part for part in parts) and all(
-            support >= _MIN_INNER * self._supports[part] for part in self._list_inner_parts(tools)
-        )
+        if not any(support >= self._min_link * part for part in parts):
+            return False
+        if any(support < _MIN_INNER * self._supports[part] for part in self._list_inner_parts(tools)):
+            return False
+        newest = places[-_MAX_EXAMPLES:]
+        uses = [[self._sequences[number].steps[place] for place in at] for number, at in newest]
+        return self._links.join(tools, uses)
 
     def _list_inner_parts(self, tools: Tools) -> list[Tools]:
         """A sequence without one of its inner steps, as far as that was found, too."""

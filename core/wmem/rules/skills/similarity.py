@@ -9,8 +9,9 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
 
 
 def to_tool_words(tool: str) -> list[str]:
-    """The words of a tool's name, in lower case: of ``getUserDetails`` and ``get_user_details`` the same."""
-    return [word.lower() for word in _WORD.findall(tool)] or [tool]
+    """The words of a tool's name, in lower case: of ``getUserDetails`` and ``mcp__crm__get_user_details`` the same."""
+    name = tool.rpartition("__")[2]  # without the server that it is of
+    return [word.lower() for word in _WORD.findall(name)] or [tool]
 
 
 def is_variant(tools: Sequence[str], other: Sequence[str]) -> bool:
