@@ -17,6 +17,7 @@ from tests.suites.consolidation import (
     MergeDuplicatesSuite,
     PurgeSuite,
     RetentionSuite,
+    UsersLongTermSuite,
 )
 from tests.suites.context_window import ContextWindowSuite
 from tests.suites.decisions import DecisionsSuite
@@ -177,6 +178,9 @@ class TestRetention(Everywhere, RetentionSuite): ...
 
 @pytest.mark.backends(always=True)
 class TestPurge(Everywhere, PurgeSuite): ...
+
+
+class TestUsersLongTerm(Everywhere, UsersLongTermSuite): ...
 
 
 class TestMarkSuperseded(Everywhere, MarkSupersededSuite): ...

@@ -7,7 +7,14 @@ import pytest
 import wmem
 from wmem.testing.suite import Call, Clock, FacetSuite, MemoryOpener
 
-__all__ = ["EvictLongTermSuite", "MarkSupersededSuite", "MergeDuplicatesSuite", "PurgeSuite", "RetentionSuite"]
+__all__ = [
+    "EvictLongTermSuite",
+    "MarkSupersededSuite",
+    "MergeDuplicatesSuite",
+    "PurgeSuite",
+    "RetentionSuite",
+    "UsersLongTermSuite",
+]
 
 DAY = 86_400.0
 MARCH_1_2024 = 1_709_251_200.0
@@ -660,6 +667,35 @@ class EvictLongTermSuite(FacetSuite):
         for bad in ({"max_items": 0}, {"max_tokens": -1}, {"keep_items": -1}, {"undo_s": 0}):
             with pytest.raises(wmem.InvalidInputError):
                 wmem.SemanticSettings(**bad)
+
+
+class UsersLongTermSuite(FacetSuite):
+    """What jobs did to the long-term memory of a user whom a policy names is undone where that memory lies."""
+
+    def test_what_was_merged_in_a_users_memory_comes_back_by_its_own_name(
+        self, open_memory: MemoryOpener, call: Call
+    ) -> None:
+        memory = open_memory()
+        ada = memory.scope("users", "ada")
+        for name in ("s1", "s2"):
+            session = memory.scope(name, policy=wmem.Policy.session(long_term=[("users", "ada")]))
+            call(session.items.promote, call(session.items.add, TEA, type="fact").id)
+        assert ada.semantic.path == ("agent", "users", "ada", "~semantic")
+        assert len(call(ada.semantic.items.all)) == 2
+        call(memory.maintain, ["merge-duplicates"])
+        [gone] = call(ada.semantic.items.forgotten)
+        assert call(ada.semantic.items.undelete, gone.id).content == TEA
+        assert len(call(ada.semantic.items.all)) == 2
+        assert call(memory.semantic.items.all) == call(ada.episodic.items.all) == []
+        assert ada.episodic.path == ("agent", "users", "ada", "~episodic")
+
+    def test_a_long_term_memory_has_none_below_it_and_none_is_given_where_it_may_not_be_used(
+        self, open_memory: MemoryOpener
+    ) -> None:
+        with pytest.raises(wmem.InvalidInputError, match="part of a long-term memory"):
+            _ = open_memory().semantic.episodic
+        with pytest.raises(wmem.FeatureNotEnabledError):
+            _ = open_memory(features=wmem.Features.core(), agent_id="core").scope("users", "ada").semantic
 
 
 class PurgeSuite(FacetSuite):

@@ -156,6 +156,21 @@ class GateSuite(FacetSuite):
             assert routed.routes == routes
             assert set(routed.stored) == set(routes)
 
+    def test_another_redacted_value_of_a_kind_is_new_and_is_neither_joined_nor_merged(
+        self, open_memory: MemoryOpener, call: Call
+    ) -> None:
+        memory = open_memory(gate=Gate(min_novelty=0.5))
+        for address in ("ada@example.com", "bob@example.org"):
+            taken = call(memory.memorize, item(f"The invoice goes to {address}."))
+            assert list(taken.stored) == ["semantic"]
+        kept = call(memory.scope("s").items.add, "The invoice goes to eve@example.net.", type="fact")
+        call(memory.scope("s").items.promote, kept.id)
+        call(memory.maintain, ["merge-duplicates"])
+        told = [each.content for each in call(memory.semantic.items.all)]
+        assert told == ["The invoice goes to [REDACTED_EMAIL]."] * 3
+        assert not call(memory.memorize, item("The invoice goes to the office.")).rejected
+        assert call(memory.memorize, item("The invoice goes to the office!")).rejected["semantic"].reason == "novelty"
+
     def test_a_route_to_a_type_that_is_none_opens_nothing(self, open_memory: MemoryOpener) -> None:
         with pytest.raises(InvalidInputError, match="'away' names the memory type 'archive'; known: working"):
             open_memory(gate=Gate(routes=[Route("away", ["archive"])]))

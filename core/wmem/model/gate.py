@@ -75,7 +75,8 @@ class Gate:
             comes with none is weighed by its text and priority.
         min_novelty: The least novelty of an item, 0 to 1; 0 takes all. It is 1 less the greatest nearness to what the
             memory type holds: 0 for what is said there already. What differs in a number, a name, a negation or the
-            order of its words is never below 0.5.
+            order of its words is never below 0.5. Nor is what has a redacted value without a vault: nobody knows
+            whether the value is the one that is stored.
         routes: The first one that applies decides; where none does, types and kinds decide.
 
     Raises:

@@ -14,6 +14,7 @@ from wmem.model.results import Erased, MergeCount, RecallHit, RecallKind
 from wmem.model.sendable import to_sendable
 from wmem.pack.request import NoteRole, Orphans, PackOptions, PromptCounter, Reasoning
 from wmem.policy import Policy
+from wmem.rules.routing import EPISODIC, SEMANTIC
 from wmem.scope.documents import export_document, import_document
 from wmem.scope.entries.async_face import AsyncEntries
 from wmem.scope.erasure import clear, dispose, erase
@@ -63,6 +64,16 @@ class AsyncScope(ScopeProperties):
     async def exists(self) -> bool:
         """See `Scope.exists`."""
         return await self._drive(self._handle.exists())
+
+    @property
+    def semantic(self) -> "AsyncScope":
+        """See `Scope.semantic`."""
+        return AsyncScope(self._long_term_handle(SEMANTIC), self._ports)
+
+    @property
+    def episodic(self) -> "AsyncScope":
+        """See `Scope.episodic`."""
+        return AsyncScope(self._long_term_handle(EPISODIC), self._ports)
 
     def child(self, name: str, policy: Policy | None = None, *, create: bool = True) -> "AsyncScope":
         """See `Scope.child`; it does no IO, so it is not awaited."""

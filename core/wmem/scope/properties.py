@@ -2,11 +2,14 @@
 
 import sys
 
+from wmem.errors import InvalidInputError
 from wmem.model.checks import check_flag, check_path, check_seconds
-from wmem.model.history import Path
+from wmem.model.features import check_long_term
+from wmem.model.history import RESERVED_PREFIX, Path
 from wmem.model.ids import new_ulid
 from wmem.policy import Policy
 from wmem.scope.handle import Handle
+from wmem.scope.items.promotion import long_term_handle
 from wmem.scope.ports import PortPair
 
 LEASE_S = 3_600.0
@@ -53,6 +56,13 @@ class ScopeProperties:
     def _child_handle(self, name: str, policy: Policy | None, *, create: bool = True) -> Handle:
         (segment,) = check_path([name])
         return self._handle.child(segment, policy, create=check_flag(create, "create"))
+
+    def _long_term_handle(self, name: str) -> Handle:
+        check_long_term(self._handle.settings.features)
+        path = self._handle.path
+        if any(segment.startswith(RESERVED_PREFIX) for segment in path):
+            raise InvalidInputError(f"scope {self.id!r} is part of a long-term memory, and has none of its own")
+        return long_term_handle(self._handle, path, name)
 
     def _temporary_handle(self, name: str, lease_s: float | None) -> Handle:
         (segment,) = check_path([name])

@@ -13,6 +13,7 @@ from wmem.model.results import Erased, MergeCount, RecallHit, RecallKind
 from wmem.model.sendable import to_sendable
 from wmem.pack.request import NoteRole, Orphans, PackOptions, PromptCounter, Reasoning
 from wmem.policy import Policy
+from wmem.rules.routing import EPISODIC, SEMANTIC
 from wmem.scope.documents import export_document, import_document
 from wmem.scope.entries.face import Entries
 from wmem.scope.erasure import clear, dispose, erase
@@ -79,6 +80,24 @@ class Scope(ScopeProperties):
         in which nothing else was does not exist any more.
         """
         return self._drive(self._handle.exists())
+
+    @property
+    def semantic(self) -> "Scope":
+        """The long-term memory of knowledge that lies here: a user's, whose scope sessions name in `Policy.long_term`.
+
+        What maintenance merged or evicted of it comes back by its `items.undelete`. The agent's own memory is
+        `AgentMemory.semantic`; what a session promotes that names another scope is not here, but there.
+
+        Raises:
+            FeatureNotEnabledError: The memory was opened without long-term memory.
+            InvalidInputError: This is part of a long-term memory itself.
+        """
+        return Scope(self._long_term_handle(SEMANTIC), self._ports)
+
+    @property
+    def episodic(self) -> "Scope":
+        """The long-term memory of experience that lies here; see `semantic`."""
+        return Scope(self._long_term_handle(EPISODIC), self._ports)
 
     def child(self, name: str, policy: Policy | None = None, *, create: bool = True) -> "Scope":
         """The scope of that name below this one; it exists from its first write.

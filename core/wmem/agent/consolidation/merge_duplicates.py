@@ -4,7 +4,6 @@ Two items are merged only if they say the same (`rules/nearness`) and are alike 
 they are, of which task, and until when they hold. So any two of a group agree, and what contradicts another stays.
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -20,14 +19,13 @@ from wmem.model.values import load_json
 from wmem.rules.merging import list_common_fields, merge_rows
 from wmem.rules.nearness import Saying
 from wmem.rules.precedence import is_item
+from wmem.rules.redaction.spans import has_plain_mark
 from wmem.rules.routing import SEMANTIC
 from wmem.scope.handle import Handle
 from wmem.scope.items.removal import find_unchanged, remove_softly, was_restored
 from wmem.state import State
 
 _CLUSTERS_A_RECORD = 256
-_PLAIN_MARK = re.compile(rb"\[REDACTED_[A-Z0-9_]+\]")
-"""A mark of redaction without the digest that a vault gives it: nobody knows whether two stand for the same value."""
 
 
 class _Changed(ChangedIds):
@@ -74,7 +72,7 @@ def _may_merge(row: Row) -> bool:
     """Whether an item is one whose text says all that it says, and that nobody brought back from a merge."""
     if not is_item(row) or row.deleted_at is not None or was_restored(row, MERGE_JOB):
         return False
-    return b"[REDACTED_" not in row.content or _PLAIN_MARK.search(row.content) is None
+    return b"[REDACTED_" not in row.content or not has_plain_mark(row.content.decode())
 
 
 def merge_in(handle: Handle, now: float) -> Flow[Mapping[str, int]]:

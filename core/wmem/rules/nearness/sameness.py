@@ -15,6 +15,7 @@ from typing import NamedTuple, Self
 from wmem.analysis.query_intent import mentions_time
 from wmem.analysis.stopwords import STOP_WORDS
 from wmem.rules.nearness.gist import MAX_GIST_CHARS, NEGATIONS, gist, is_courtesy, is_unspaced, list_own_words
+from wmem.rules.redaction.spans import has_plain_mark
 
 _MOST_NEAR = 0.99
 """How near two texts are at most that do not say the same."""
@@ -153,11 +154,17 @@ def _stop_words() -> frozenset[str]:
 
 
 def find_nearest(text: str, others: Iterable[str]) -> tuple[float, int]:
-    """The greatest nearness of a text to others, and the place of the first that is so near; 0 and -1 for none."""
-    own = Saying.of(text)
+    """The greatest nearness of a text to others, and the place of the first that is so near; 0 and -1 for none.
+
+    Redacted values that cannot be compared are taken for different ones, as two numbers are.
+    """
+    own, is_veiled = Saying.of(text), has_plain_mark(text)
     nearest, place = 0.0, -1
     for at, other in enumerate(others):
-        if (value := compare(own, Saying.of(other))) > nearest:
+        value = compare(own, Saying.of(other))
+        if is_veiled and value > _MOST_CONFLICTING and has_plain_mark(other):
+            value = _MOST_CONFLICTING
+        if value > nearest:
             nearest, place = value, at
             if value == 1:
                 break
