@@ -16,6 +16,9 @@ class MemoryType(Protocol):
     Once it is registered it is given the items it accepts, and asked for each context; nothing else
     need be changed. `wmem.testing.MemoryTypeSuite` proves one.
 
+    What it was given was redacted, if the memory redacts, and is its own from then on: no job of maintenance and no
+    erasure of a scope reaches it. Have it `forget` what is to be gone.
+
     It may have an attribute ``pool``: how many candidates it gives for a context, by default 20.
     For the async face write an `AsyncMemoryType`; one with plain methods is used there, too, if it has
     an attribute ``blocks`` that is False: its methods then run in the loop's own thread.
