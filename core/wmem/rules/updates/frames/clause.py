@@ -207,14 +207,24 @@ def _read_value(clause: Clause) -> Iterator[Statement]:
     elif kind == DO:
         if clause.verb == "prefer":
             yield from _read_preference(clause)
-        yield _to_statement(clause, clause.verb, single=False)
-    elif subject != "i" or any(_has_digit(word) for word in value):
+        if len(value) <= _MAX_NAME:
+            yield _to_statement(clause, clause.verb, single=False)
+    elif (subject != "i" or any(_has_digit(word) for word in value)) and _names_which(clause):
         single = not lexicon.single.isdisjoint(clause.who)
         plain = clause.some or (lexicon.lower_names and any(is_plain_english(word.text) for word in value))
         if name_like or (single and not plain):
             yield _to_statement(
                 clause, BE, single=not clause.some and (single or not lexicon.roles.isdisjoint(clause.who))
             )
+
+
+def _names_which(clause: Clause) -> bool:
+    """Whether the value is not how or where something is: "now a wreck", "now in repair", "now open on Friday"."""
+    named = any(word.named for word in clause.value)
+    if (clause.some or clause.preposition) and (not named or (clause.some and clause.lexicon.capital_nouns)):
+        return False
+    first = clause.value[0]
+    return first.named or not clause.lexicon.lower_names or not (named and is_plain_english(first.text))
 
 
 def _to_statement(clause: Clause, attribute: str, *, single: bool) -> Statement:

@@ -127,6 +127,8 @@ _SINGLE = re.compile(
     r"|好きな|パスワード|電話|住所|メール|誕生日|締め切り|締切|会議|予算|家賃"
     r"|좋아하는|비밀번호|전화번호|주소|이메일|생일|마감|회의|예산"
 )
+_PLACES = ("楼", "层", "附近", "旁边", "階", "近く", "층", "근처")
+"""Where in a house or near what, and not in which town."""
 _NAME_NOUN = re.compile(r"(?:的名字|の名前| 이름)$")
 _DIGITS = re.compile(r"\d+|[零一二三四五六七八九十两]+(?=[点时])")
 _ME = re.compile(r"^(?:我的|我们的|私の|僕の|제가|제|내|나의|저의|저|用户的?|我|私)\s*")
@@ -152,6 +154,8 @@ def read_unspaced(text: str) -> Iterator[Statement]:
         if _DENIED.search(text) is not None and row.polarity != "no":
             return
         who, value = _ME.sub("", groups.get("who") or "") or "i", groups["value"].strip()
+        if row.attribute == "live" and value.endswith(_PLACES):
+            return
         if row.polarity:
             yield Statement(f"{who} like {value}", POLARITY, row.polarity, changes=True, single=True)
             return

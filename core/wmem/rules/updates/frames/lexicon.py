@@ -38,6 +38,7 @@ class Lexicon:
         verb_last: Whether the value stands before the verb.
         bare: Whether there need be no verb: the value is the last word.
         lower_names: Whether a word in lower case may be a name: there is a list of those that are none.
+        capital_nouns: Whether every noun has a capital, so that it tells no name.
     """
 
     verbs: Mapping[str, str]
@@ -60,6 +61,7 @@ class Lexicon:
     verb_last: bool = False
     bare: bool = False
     lower_names: bool = False
+    capital_nouns: bool = False
 
 
 def verbs(**classes: str) -> dict[str, str]:

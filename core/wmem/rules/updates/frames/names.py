@@ -25,7 +25,7 @@ _ENDINGS = (
         "ly",
         "ty",
     ),
-    *("ny", "py", "dy", "ky", "ry", "zy", "my", "thy", "tion", "ment", "ness"),
+    *("ny", "py", "dy", "ky", "ry", "zy", "my", "thy", "tion", "ment", "ness", "ance", "ence"),
 )
 _PLAIN = frozenset(
     [
