@@ -8,6 +8,7 @@ maintenance takes, and that nothing is left after an erasure.
 import argparse
 import random
 import re
+import resource
 import statistics
 import sys
 import tempfile
@@ -31,6 +32,7 @@ _FACTS_A_SESSION = 2
 _QUESTIONS_A_DAY = 4
 _BUDGET = 1_024
 _LEAST_FOUND = 0.95
+_PART = 30  # days of which means are told
 _REPEATED, _CONTRADICTED = 0.1, 0.01
 _ATTRIBUTES = (
     *("favourite tea", "home town", "dentist", "bicycle brand", "landlord", "gym", "first teacher", "bank"),
@@ -137,13 +139,22 @@ class Report:
             f"maintain(): {statistics.fmean(self.maintained):.3f} s a day, at most {max(self.maintained):.3f} s, "
             f"the last tenth {statistics.fmean(self.maintained[-(self.days // 10 or 1) :]):.3f} s (CPU)"
         )
+        yield f"maintain() of each {_PART} days: {_tell_parts(self.maintained, _PART, 's')} (CPU)"
         yield f"pack: {_mean(first) * 1e3:.1f} ms in the first tenth, {_mean(last) * 1e3:.1f} ms in the last (CPU)"
+        packed = [1e3 * each for each in self.packed]
+        yield f"pack of each {_PART} days: {_tell_parts(packed, _QUESTIONS_A_DAY * _PART, 'ms')} (CPU)"
         for name, sizes in (("semantic", self.semantic), ("episodic", self.episodic)):
             told = ", ".join(f"{user} {items:,} items {tokens:,} tokens" for user, (items, tokens) in sizes.items())
             yield f"{name}: {told}"
         yield f"store: {self.bytes / 1e6:.1f} MB; skills: {len(self.skills)}"
         yield f"changed by jobs: {self.jobs}; errors: {self.errors or 'none'}"
         yield f"left after erasure: {self.left}"
+
+
+def _tell_parts(numbers: Sequence[float], size: int, unit: str) -> str:
+    """The mean of each so many numbers."""
+    means = (_mean(numbers[begin : begin + size]) for begin in range(0, len(numbers), size))
+    return ", ".join(f"{mean:.3f}" if unit == "s" else f"{mean:.1f}" for mean in means) + f" {unit}"
 
 
 def _mean(numbers: Sequence[float]) -> float:
@@ -327,6 +338,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         report = Year(url, options.days, seed=options.seed).run()
     for line in report.lines():
         print(line)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"peak memory of the process: {peak:.0f} MB")
     print(f"took {time.perf_counter() - begin:.0f} s")
     broken = report.found < _LEAST_FOUND or report.stale or report.errors or any(report.left.values())
     return int(bool(broken) or max(report.maintained) > 1)

@@ -13,6 +13,7 @@ from wmem.agent.consolidation.all_jobs import JOBS
 from wmem.agent.consolidation.jobs import Job, JobContext, JobReport, JobStore, choose_jobs, run_jobs
 from wmem.agent.disposal import dispose_working_memory, erase_all
 from wmem.agent.key_rotation import rotate
+from wmem.agent.looks import ScopeLook, find_unchanged
 from wmem.agent.maintenance import MaintenanceReport, is_clock_ahead, maintain
 from wmem.agent.options import CheckedCounter, OpenOptions, check_kinds, check_routes
 from wmem.agent.snapshots import clear_memory, restore_snapshot, take_snapshot
@@ -120,6 +121,8 @@ class AgentCore:
         self.stop_callbacks: list[Callable[[], None]] = []
         self.idle_sessions: IdleSessions | None = None
         self.job_store = JobStore()
+        self.looks: dict[Path, ScopeLook] = {}
+        """What maintenance found of scopes in which nothing was left to do."""
         self.scopes_at_prune: frozenset[Path] | None = None
         """The scopes that existed when vectors were last pruned."""
         self.released = False
@@ -302,8 +305,11 @@ class AgentCore:
         engine, root = self.store.engine, self.handle((), None)
         yield from finish_pending(engine, self.agent_id)
         paths = [path for path in (yield from ask(Journal.paths, root.path)) if not is_pending(path)]
-        done = yield from maintain(engine, self.agent_id, paths, self.settings.clock)
-        done = done._replace(jobs=(yield from self._run_jobs(chosen, root, paths)))
+        self.looks = {path: self.looks[path] for path in paths if path in self.looks}
+        standing = yield from find_unchanged(engine, self.looks, self.settings.clock())
+        clock = self.settings.clock
+        done = yield from maintain(engine, self.agent_id, paths, clock, looks=self.looks, standing=standing)
+        done = done._replace(jobs=(yield from self._run_jobs(chosen, root, paths, standing)))
         store = vector_store_handle(root)
         if self.agent_id in engine.unpurged_agents:
             log_remaining(root, "disposed", (yield from compact_and_purge(root)))
@@ -315,9 +321,11 @@ class AgentCore:
         self.scopes_at_prune = frozenset(path for path in paths if not is_index(path))
         yield from keep_indexes(engine, self.agent_id, self.settings.clock())
         yield from ask(Sweep.sweep, root.path)
-        return done._replace(closed=(yield from self._close_idle_sessions(paths)))
+        return done._replace(closed=(yield from self._close_idle_sessions(paths, standing)))
 
-    def _run_jobs(self, jobs: Sequence[Job], root: Handle, paths: Sequence[Path]) -> Flow[Mapping[str, JobReport]]:
+    def _run_jobs(
+        self, jobs: Sequence[Job], root: Handle, paths: Sequence[Path], standing: Mapping[Path, Cursor]
+    ) -> Flow[Mapping[str, JobReport]]:
         if not self.settings.features.has_long_term or is_clock_ahead(self.settings.clock):
             return {}
         context = JobContext(
@@ -325,19 +333,20 @@ class AgentCore:
             root=root,
             types=self.types,
             paths=paths,
+            standing=standing,
             now=self.settings.clock(),
             store=self.job_store,
             extracts_skills=self.turn_options.enable_skill_extraction,
         )
         return (yield from run_jobs(jobs, context))
 
-    def _close_idle_sessions(self, paths: Sequence[Path]) -> Flow[int]:
+    def _close_idle_sessions(self, paths: Sequence[Path], standing: Mapping[Path, Cursor]) -> Flow[int]:
         idle_s = self.types.conversation.idle_s
         if idle_s is None or not self.settings.features.has_long_term:
             return 0
         if self.idle_sessions is None:
             self.idle_sessions = IdleSessions(idle_s, lambda path: self.bind_types(path[1:], None).conversation)
-        return (yield from self.idle_sessions.close(self.store.engine, paths, self.settings.clock()))
+        return (yield from self.idle_sessions.close(self.store.engine, paths, standing, self.settings.clock()))
 
     def maintenance_interval(self, every_s: float | None) -> float:
         self.settings.open_state.check_open()

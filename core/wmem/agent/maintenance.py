@@ -4,11 +4,12 @@ Nothing here runs by itself: `maintain` is one pass, `Maintenance` repeats it un
 """
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from wmem.agent.consolidation.jobs import JobReport
+from wmem.agent.looks import ExpiringRows, ScopeLook, find_due, find_lease_end
 from wmem.clock import SteadyClock
 from wmem.engine.engine import Engine
 from wmem.engine.replica import Replica
@@ -19,7 +20,6 @@ from wmem.journal.port import Journal
 from wmem.log import find_logger
 from wmem.model.change import Change, ItemExpired, ItemPut, ScopeDisposed
 from wmem.model.history import Path, is_cache, is_index, is_trace, to_scope_id
-from wmem.policy import parse_policy
 from wmem.rules.routing import EPISODIC, SEMANTIC
 from wmem.rules.ttl import clamp_expiry, rewrite_row
 from wmem.scope.index_store import drop_index
@@ -53,24 +53,38 @@ class MaintenanceReport(NamedTuple):
 
 
 def maintain(
-    engine: Engine[Any], agent_id: str, paths: Sequence[Path], clock: Callable[[], float]
+    engine: Engine[Any],
+    agent_id: str,
+    paths: Sequence[Path],
+    clock: Callable[[], float],
+    *,
+    looks: dict[Path, ScopeLook],
+    standing: Container[Path],
 ) -> Flow[MaintenanceReport]:
     """Run one pass over an agent's scopes; a scope that another process writes meanwhile is left to it.
 
     A scope that cannot be read, damaged or under another key, is skipped. The caller has to
     purge the bytes of what is deleted here.
+
+    Args:
+        looks: What is known of earlier passes; of each scope that is read here, it is what this one found.
+        standing: Scopes that need no look.
     """
     expired = compacted = deleted = 0
     leased: list[Path] = []
     if doubtful := is_clock_ahead(clock):
         _log.warning("nothing of agent %s is cleaned up: this process was begun under a clock that ran ahead", agent_id)
-    yield from _drop_orphans(engine, paths)
-    paths = [path for path in paths if not is_index(path)]  # each is read once, and replaced as a whole
-    for begin in range(0, len(paths), _READ_BATCH):
-        replicas = yield from engine.sync_readable(paths[begin : begin + _READ_BATCH])
+    indexes = frozenset(filter(is_index, paths))
+    yield from _drop_orphans(engine, indexes, frozenset(paths))
+    paths = [path for path in paths if path not in indexes]  # each of these is read once, and replaced as a whole
+    due = [path for path in paths if doubtful or path not in standing]
+    for begin in range(0, len(due), _READ_BATCH):
+        replicas = yield from engine.sync_readable(due[begin : begin + _READ_BATCH])
         for replica in replicas:
+            looks.pop(replica.path, None)
             if replica.incarnation is None:
                 continue
+            cursor = replica.cursor  # what comes after it is looked at in the next pass
             if replica.state.disposed:
                 yield from ask(Journal.delete, replica.path, replica.incarnation)
                 engine.drop_replicas(replica.path)
@@ -87,6 +101,8 @@ def maintain(
             # It outgrew its snapshot, and its writers had no time to compact it.
             if replica.tail_bytes >= max(COMPACT_MIN_BYTES, replica.snapshot_bytes):
                 compacted += yield from engine.compact(replica, clock(), limit=None)
+            if not doubtful and replica.tail_bytes < max(COMPACT_MIN_BYTES, replica.snapshot_bytes):
+                looks[replica.path] = ScopeLook(cursor, clock(), find_due(replica))
     for path in leased:
         deleted += yield from _dispose_leased(engine, path, paths, clock())
     return MaintenanceReport(sum(not (is_cache(path) or is_trace(path)) for path in paths), expired, compacted, deleted)
@@ -97,23 +113,16 @@ def is_clock_ahead(clock: Callable[[], float]) -> bool:
     return isinstance(clock, SteadyClock) and clock.is_ahead()
 
 
-def _drop_orphans(engine: Engine[Any], paths: Sequence[Path]) -> Flow[None]:
+def _drop_orphans(engine: Engine[Any], indexes: Iterable[Path], known: Container[Path]) -> Flow[None]:
     """Delete the indexes of scopes that are gone: a store drops one whose items had all expired."""
-    known = frozenset(paths)
-    for path in known:
-        if is_index(path) and path[:-1] not in known:
+    for path in indexes:
+        if path[:-1] not in known:
             yield from drop_index(engine, path[:-1])
 
 
 def _lease_ended(state: State, now: float) -> bool:
     """Whether the lease of a scope has ended; false for one without a lease."""
-    if state.policy is None or '"lease_s"' not in state.policy:
-        return False
-    try:
-        lease_s = parse_policy(state.policy).lease_s
-    except ValueError:  # damaged, or of a newer version: whoever opens the scope is told
-        return False
-    return lease_s is not None and state.renewed_at + lease_s <= now
+    return find_lease_end(state) <= now
 
 
 def _dispose_leased(engine: Engine[Any], path: Path, paths: Sequence[Path], now: float) -> Flow[bool]:
@@ -159,13 +168,16 @@ def _prune_trace(engine: Engine[Any], replica: Replica[Any], now: float) -> Flow
 def _remove_expired(engine: Engine[Any], replica: Replica[Any], now: float) -> Flow[int]:
     """Remove what expired, in one record that is refused when another process came first."""
     is_long_term = replica.path[-1] in (SEMANTIC, EPISODIC)
+    ids = replica.use_derived(ExpiringRows, lambda rows: rows.list_due(now))
+    with replica.lock:
+        ids += replica.state.withdrawn
 
     def decide(state: State) -> tuple[Sequence[Change], int]:
         if state.disposed:
             return [], 0
         changes: list[Change] = []
         gone = 0
-        for row in state.rows.values():
+        for row in (state.rows[id] for id in ids if id in state.rows):
             if is_long_term and row.rest is not None and b'"retention"' in row.rest:
                 continue  # it can be brought back: see the job "apply-retention"
             if row.expired(now):

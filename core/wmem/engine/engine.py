@@ -5,6 +5,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from itertools import islice
 from typing import Any, Generic, Protocol, TypeVar
 
 from wmem.analysis.analyzer import Analyzer
@@ -317,6 +318,36 @@ class Engine(Generic[P]):
                 return []
         half = len(paths) // 2
         return [*(yield from self.sync_readable(paths[:half])), *(yield from self.sync_readable(paths[half:]))]
+
+    def find_unchanged(self, cursors: Mapping[Path, Cursor]) -> Flow[set[Path]]:
+        """Those of these scopes (of one root) whose journals still end at a cursor; nothing is decoded or applied.
+
+        One that cannot be read is not among them, nor one of which this process knows a later record.
+
+        Args:
+            cursors: Where each journal ended when it was looked at.
+        """
+        known = self.replicas.get
+        doubtful = {
+            path: cursor
+            for path, cursor in cursors.items()
+            if (replica := known(path)) is None or not replica.has_synced or replica.cursor == cursor
+        }
+        if (head := self._head) is not None:
+            return {path for path, cursor in doubtful.items() if head(path) == cursor}
+        return (yield from self._find_standing(doubtful)) if doubtful else set()
+
+    def _find_standing(self, cursors: Mapping[Path, Cursor]) -> Flow[set[Path]]:
+        try:
+            tails = yield from ask(Journal.read, cursors)
+        except (CorruptionError, WrongKeyError):
+            if len(cursors) == 1:
+                return set()
+        else:
+            return {path for path, tail in tails.items() if tail.joined and tail.head == cursors[path]}
+        half = dict(islice(cursors.items(), len(cursors) // 2))
+        others = {path: cursor for path, cursor in cursors.items() if path not in half}
+        return (yield from self._find_standing(half)) | (yield from self._find_standing(others))
 
     # -- compaction
 

@@ -10,6 +10,7 @@ import re
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache, partial
+from itertools import islice
 from typing import NamedTuple
 
 from wmem.errors import CorruptionError, StoreError
@@ -87,7 +88,13 @@ class SqliteJournal:
                     for path, head, scope in zip(after, heads, scopes, strict=True)
                 }
         connection.execute("BEGIN")
-        tails = {path: self._read_tail(connection, self._fetch_scope(connection, path), after[path]) for path in after}
+        paths = iter(after)
+        tails: dict[Path, Tail[bytes]] = {}
+        while part := list(islice(paths, _MAX_HEADS_PER_STATEMENT)):
+            scopes = self._fetch_scopes(connection, part)
+            tails |= {
+                path: self._read_tail(connection, row, after[path]) for path, row in zip(part, scopes, strict=True)
+            }
         connection.execute("COMMIT")
         return tails
 

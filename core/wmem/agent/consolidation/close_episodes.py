@@ -27,7 +27,15 @@ from wmem.agent.consolidation.summary_items import (
     to_changes,
     to_summary_row,
 )
-from wmem.agent.types.episodes import CLOSE_EPISODES, EpisodeRows, EpisodeSummaries, find_episode, group_rows
+from wmem.agent.types.episodes import (
+    CLOSE_EPISODES,
+    EpisodeNames,
+    EpisodeRows,
+    EpisodeSummaries,
+    PlaceName,
+    find_episode,
+    group_rows,
+)
 from wmem.agent.types.transcripts import group_turns
 from wmem.agent.types.turn_pointers import ClosedTurns, SessionLife, TurnPointer, is_alive, list_closed_threads
 from wmem.engine.replica import Replica
@@ -152,13 +160,31 @@ class _Closer:
     def close_items(self, replica: Replica[Any], closed_threads: Mapping[str, float]) -> Flow[None]:
         """Sum up the episodes of items that are over."""
         now, path = self._context.now, self._handle.path[1:]
-        sums, others = replica.use_derived(EpisodeSummaries, lambda sums: (dict(sums.of_items), dict(sums.threads)))
-        with replica.lock:
-            items = map(replica.state.rows.__getitem__, replica.state.items)
-            rows = [row for row in items if row.id not in others and not row.expired(now)]
-            self._taken |= {*sums, *others, *replica.state.erased}
-        covered = list_covered(sums.values(), path)
-        for group in group_rows(rows, self._limits):
+        sums, others, covered = replica.use_derived(
+            EpisodeSummaries, lambda sums: (set(sums.of_items), set(sums.threads), sums.list_covered(path))
+        )
+
+        def take_rows(known: EpisodeNames) -> tuple[list[Row], dict[str, PlaceName]]:
+            """The rows of all episodes that may be pending."""
+            with replica.lock:
+                replica.catch_up(EpisodeNames, known)
+                self._taken |= {*sums, *others, *replica.state.erased}
+                rows = replica.state.rows
+                ids = [id for id in replica.state.items if id not in others]
+                # By comparisons, not by calls: a memory may hold many thousands, of which few are new.
+                fresh = [
+                    id
+                    for id in ids
+                    if id not in sums and (id not in covered or (row := rows[id]).deleted_at or row.withdrawn_at)
+                ]
+                pending = [id for id in fresh if _is_pending(rows[id], covered, now)]
+                related = known.list_related(pending, ids) if pending else []
+                return [row for id in related if not (row := rows[id]).expired(now)], {
+                    id: known.of[id] for id in related
+                }
+
+        rows, names = replica.use_derived(EpisodeNames, take_rows)
+        for group in group_rows(rows, self._limits, names):
             if self.is_full:
                 return
             if not any(_is_pending(row, covered, now) for row in group.rows):

@@ -25,7 +25,7 @@ from wmem.model.removal import SKILLS_JOB as NAME
 from wmem.model.row import Row
 from wmem.rules.routing import CONVERSATION, EPISODIC, SEMANTIC
 from wmem.rules.skills.calls import Trace
-from wmem.rules.skills.miner import mine
+from wmem.rules.skills.miner import MIN_SUPPORT, mine
 from wmem.rules.skills.wording import Skill, to_skill
 from wmem.scope.gate import weigh
 from wmem.scope.handle import Handle
@@ -36,6 +36,8 @@ _MAX_CALLS = 10_000
 _MAX_SESSIONS = 2_000
 """Closed sessions whose messages are read, the newest ones, each once in a process."""
 _SESSIONS_PER_READ = 64
+_MIN_SHARE, _MAX_WAIT_S = 8, 7 * 86_400.0
+"""Of traces, that have to be new, and seconds, until skills are mined again where new traces are like known ones."""
 _MINED = f"{NAME}: mined"
 
 
@@ -57,6 +59,59 @@ class _Sessions(NamedTuple):
     by_life: Mapping[SessionLife, _Session]
 
 
+class _Version(NamedTuple):
+    """What is another value whenever the traces of a long-term memory are others.
+
+    Attributes:
+        life: See `TrackedCalls.life`.
+        calls: See `TrackedCalls.version`.
+        sessions: The signatures and cursors of closed sessions.
+    """
+
+    life: object
+    calls: int
+    sessions: Mapping[SessionLife, tuple[Signature, Cursor | None]]
+
+    def continues(self, earlier: "_Version") -> bool:
+        """Whether nothing but additions may have come since, and no restore."""
+        kept = all(self.sessions.get(life) == each for life, each in earlier.sessions.items())
+        return kept and self.life is earlier.life
+
+
+class _Mined(NamedTuple):
+    """What skills were mined from last.
+
+    Attributes:
+        steps: How many steps each trace had.
+        known: How many traces worked that have the same tools in the same order.
+    """
+
+    at: float
+    version: _Version
+    steps: Mapping[str, int]
+    known: Mapping[tuple[str, ...], int]
+
+    @classmethod
+    def of(cls, traces: Sequence[Trace], version: _Version, now: float) -> "_Mined":
+        known = Counter(tools for trace in traces if (tools := _list_tools(trace)))
+        return cls(now, version, {trace.id: len(trace.steps) for trace in traces}, known)
+
+    def may_wait(self, traces: Sequence[Trace], version: _Version, now: float) -> bool:
+        """Whether all that came since is more of the same, which changes numbers alone, and yet little of that."""
+        new = [trace for trace in traces if trace.id not in self.steps]
+        kept = sum(self.steps.get(trace.id) == len(trace.steps) for trace in traces)
+        if not new or kept < len(self.steps) or not version.continues(self.version):
+            return False
+        is_little = len(new) < max(1, len(self.steps) // _MIN_SHARE) and self.at <= now < self.at + _MAX_WAIT_S
+        return is_little and all(self.known.get(_list_tools(trace), 0) >= MIN_SUPPORT for trace in new)
+
+
+def _list_tools(trace: Trace) -> tuple[str, ...]:
+    """The tools of a trace in order; none where something failed."""
+    worked = not trace.failed and not any(step.failed for step in trace.steps)
+    return tuple(step.tool for step in trace.steps) if worked else ()
+
+
 def extract_skills(context: JobContext) -> Flow[JobReport]:
     """Mine the traces of each long-term memory, and bring its skills up to date."""
     counts: Counter[str] = Counter()
@@ -66,7 +121,8 @@ def extract_skills(context: JobContext) -> Flow[JobReport]:
         target = long_term_handle(context.root, scope, SEMANTIC)
         # Of a scope that is there: what is known of others is forgotten.
         key = _MINED, next(path for name in (EPISODIC, CONVERSATION) if (path := (*scope, name)) in context.paths)
-        if context.store.values.get(key) == version:
+        mined = context.store.values.get(key)
+        if isinstance(mined, _Mined) and (mined.version == version or mined.may_wait(traces, version, context.now)):
             continue
         newest = _choose_newest(traces)
         skills = [to_skill(pattern) for pattern in mine(newest)]
@@ -74,7 +130,7 @@ def extract_skills(context: JobContext) -> Flow[JobReport]:
             counts += yield from _store_skills(context, target, skills, newest)
         except ConflictError:
             continue  # another process is writing there: left to the next pass
-        context.store.values[key] = version
+        context.store.values[key] = _Mined.of(traces, version, context.now)
     return JobReport(sum(counts.values()), dict(counts))
 
 
@@ -84,28 +140,29 @@ EXTRACT_SKILLS = Job(NAME, extract_skills)
 # -- reading
 
 
-def _read_traces(context: JobContext, scope: Path) -> Flow[tuple[list[Trace], object]]:
+def _read_traces(context: JobContext, scope: Path) -> Flow[tuple[list[Trace], _Version]]:
     """The traces of a long-term memory, and what is another value whenever they are others."""
     traces: list[Trace] = []
     threads: set[str] = set()
-    version: object = None
+    life: object = None
+    version = 0
     if (*scope, EPISODIC) in context.paths:
         [replica] = yield from context.engine.sync([(*scope, EPISODIC)])
 
-        def list_tracked(calls: TrackedCalls) -> tuple[list[Trace], set[str], object]:
+        def list_tracked(calls: TrackedCalls) -> tuple[list[Trace], set[str], tuple[object, int]]:
             with replica.lock:
                 replica.catch_up(TrackedCalls, calls)
                 found = calls.list_traces(replica.path, replica.state)
                 return found, calls.list_threads(), (calls.life, calls.version)
 
-        traces, threads, version = replica.use_derived(TrackedCalls, list_tracked)
+        traces, threads, (life, version) = replica.use_derived(TrackedCalls, list_tracked)
     sessions: Mapping[SessionLife, _Session] = {}
     if (*scope, CONVERSATION) in context.paths:
         sessions = yield from _read_sessions(context, (*scope, CONVERSATION))
     # Who tracks calls and stores messages, too, made each call once.
     untracked = {life: each for life, each in sessions.items() if to_scope_id(life.names) not in threads}
     traces += [trace for each in untracked.values() for trace in each.traces]
-    return traces, (version, {life: each[:2] for life, each in untracked.items() if each.traces})
+    return traces, _Version(life, version, {key: each[:2] for key, each in untracked.items() if each.traces})
 
 
 def _read_sessions(context: JobContext, path: Path) -> Flow[Mapping[SessionLife, _Session]]:

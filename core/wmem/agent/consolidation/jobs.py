@@ -4,6 +4,7 @@ A job is deterministic: the same state and time give the same changes. It does n
 what another process writes meanwhile to the next pass, and takes away nothing that cannot be brought back.
 """
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -26,7 +27,7 @@ from wmem.errors import (
 )
 from wmem.flow import Flow
 from wmem.log import find_logger
-from wmem.model.history import Path
+from wmem.model.history import Cursor, Path
 from wmem.model.row import Row
 from wmem.scope.handle import Handle, Settings
 from wmem.scope.items.promotion import long_term_handle
@@ -51,10 +52,16 @@ class JobReport(NamedTuple):
 
 
 class JobStore:
-    """What the jobs of one memory remember of earlier passes, in this process: any value by job and scope."""
+    """What the jobs of one memory remember of earlier passes, in this process.
+
+    Attributes:
+        values: Any value by job and scope.
+        purged_at: When the bytes of what jobs took away left the store last.
+    """
 
     def __init__(self) -> None:
         self.values: dict[tuple[str, Path], object] = {}
+        self.purged_at = -math.inf
 
     def keep_only(self, paths: Iterable[Path]) -> None:
         """Forget the scopes that are gone."""
@@ -70,6 +77,7 @@ class JobContext:
         root: The agent's own scope.
         types: The memory types, with their settings.
         paths: All scopes of the agent.
+        standing: The cursors of scopes that stand as an earlier pass left them.
         now: UTC epoch seconds, for the whole pass.
         store: What this job remembers of earlier passes.
         extracts_skills: Whether skills are made of tool calls.
@@ -80,6 +88,7 @@ class JobContext:
     types: TypeRegistry
     paths: Sequence[Path]
     now: float
+    standing: Mapping[Path, Cursor] = field(default_factory=dict)
     store: JobStore = field(default_factory=JobStore)
     extracts_skills: bool = True
 
@@ -94,7 +103,8 @@ class JobContext:
         Args:
             name: Such as ``~semantic``.
         """
-        return [long_term_handle(self.root, path[:-1], name) for path in sorted(self.paths) if path[1:][-1:] == (name,)]
+        paths = sorted(path for path in self.paths if path[-1] == name and len(path) > 1)
+        return [long_term_handle(self.root, path[:-1], name) for path in paths]
 
 
 class Job(NamedTuple):

@@ -1,17 +1,16 @@
 """Job ``purge``: what a job of maintenance took away longer than `SemanticSettings.undo_s` ago is gone for good.
 
-What a live item still points to stays. Of a promoted copy a tombstone with its origins stays, by which the promotion of
-its source finds that it was here: the newest `MAX_TOMBSTONES` of each scope. The bytes leave the store at once.
+By the eighth part of that time later, and within a week: a process purges no more often. What a live item still points
+to stays. Of a promoted copy a tombstone with its origins stays, by which the promotion of its source finds that it was
+here: the newest `MAX_TOMBSTONES` of each scope. The bytes leave the store at once.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
 
 from wmem.agent.consolidation.jobs import Job, JobContext, JobReport, run_in_each
-from wmem.agent.types.pointers import list_pointed
+from wmem.agent.types.pointers import Pointers
 from wmem.engine.derived import Derived
-from wmem.engine.replica import Replica
 from wmem.flow import Flow
 from wmem.model.change import Change, ItemPut, ItemRemoved
 from wmem.model.origin import has_origins, list_merged_ids
@@ -25,6 +24,9 @@ from wmem.state import State
 PURGE_JOB = "purge"
 MAX_TOMBSTONES = 10_000
 _STEP = 256  # items that one record purges
+_PAUSE_SHARE, _MAX_PAUSE_S = 1 / 8, 7 * 86_400.0
+"""Of the time for which a removal can be undone, and seconds, that pass at least between two purges of a process. To
+take bytes away is to write whole journals anew, and a file: not each night for the few items of a day."""
 
 
 class _Removed(Derived):
@@ -68,7 +70,9 @@ def _purge_in(context: JobContext, purged: list[Handle], handle: Handle) -> Flow
     cursors = tuple(each.cursor for each in both)
     if len(both) < 2 or context.store.values.get(key) == (cursors, due):  # noqa: PLR2004  # the other one is damaged
         return {}
-    pointed = _list_pointed(both, context.now)
+    pointed: set[str] = set()
+    for each in both:
+        pointed |= each.use_derived(Pointers, lambda pointers: pointers.list_held(due, context.now))
     count = 0
     for begin in range(0, len(due), _STEP):
         ids = [id for id in due[begin : begin + _STEP] if id not in pointed]
@@ -79,17 +83,6 @@ def _purge_in(context: JobContext, purged: list[Handle], handle: Handle) -> Flow
     left = replica.use_derived(_Removed, lambda data: data.list_due(context.now - (undo_s or 0.0)))
     context.store.values[key] = (tuple(each.cursor for each in both), left)
     return {"purged": count}
-
-
-def _list_pointed(replicas: Iterable[Replica[Any]], now: float) -> set[str]:
-    """What the visible items point to; that one was merged into another is told by the origins of that one."""
-    pointed: set[str] = set()
-    for replica in replicas:
-        with replica.lock:
-            rows = replica.state.visible(replica.state.items, now)
-        for row in rows:
-            pointed |= list_pointed((row,)) - list_merged_ids(row)
-    return pointed
 
 
 def _decide(ids: Sequence[str], now: float, state: State) -> tuple[Sequence[Change], int]:
@@ -112,9 +105,13 @@ def _decide(ids: Sequence[str], now: float, state: State) -> tuple[Sequence[Chan
 
 def _run(context: JobContext) -> Flow[JobReport]:
     purged: list[Handle] = []
+    undo_s, since = context.types.semantic.undo_s, context.now - context.store.purged_at
+    if undo_s is not None and 0 <= since < min(undo_s * _PAUSE_SHARE, _MAX_PAUSE_S):
+        return JobReport()
     scopes = [*context.long_term(SEMANTIC), *context.long_term(EPISODIC)]
     report = yield from run_in_each(scopes, lambda handle: _purge_in(context, purged, handle))
     if purged:
+        context.store.purged_at = context.now
         log_remaining(context.root, "purged", (yield from compact_and_purge(context.root, purged)))
     return report
 

@@ -81,7 +81,11 @@ def _least(*limits: int | None) -> int | None:
 def summarize_tails(context: JobContext) -> Flow[JobReport]:
     """Sum up what fell out in all sessions of the agent, and in its own scope."""
     tally: Counter[str] = Counter()
-    sessions = sorted(path for path in context.paths if not is_reserved(path))
+    known, standing = context.store.values, context.standing
+    changed = (
+        path for path in context.paths if path not in standing or known.get((SUMMARIZE_TAILS, path)) != standing[path]
+    )
+    sessions = sorted(path for path in changed if not is_reserved(path))
     for begin in range(0, len(sessions), _READ_BATCH):
         replicas = yield from context.engine.sync_readable(sessions[begin : begin + _READ_BATCH])
         for replica in replicas:

@@ -8,10 +8,10 @@ unless it names this one.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from wmem.engine.derived import Derived
-from wmem.model.coverage import SUMMARY, find_job
+from wmem.model.coverage import SUMMARY, Coverage, find_job, read_coverage
 from wmem.model.episodes import Episode, Link
 from wmem.model.item import Relation
 from wmem.model.row import Row
@@ -47,14 +47,16 @@ class EpisodeSummaries(Derived):
         of_items: Those of episodes of items, by their ids.
         of_turns: Those of closed sessions, by the threads that these are, and their ids.
         threads: The threads of the latter, by their ids.
+        coverage: What the former cover, by their ids.
         life: Another object whenever this was made anew, from what is stored.
         losses: How many of those that were there are not any more.
     """
 
-    __slots__ = ("life", "losses", "of_items", "of_turns", "threads")
+    __slots__ = ("coverage", "life", "losses", "of_items", "of_turns", "threads")
 
     def __init__(self) -> None:
         self.of_items: dict[str, Row] = {}
+        self.coverage: dict[str, tuple[Coverage, ...]] = {}
         self.of_turns: dict[str, dict[str, Row]] = {}
         self.threads: dict[str, str] = {}
         self.life = object()
@@ -64,6 +66,7 @@ class EpisodeSummaries(Derived):
         for id, row in changed.items():
             if row is None or not is_episode_summary(row):
                 self.losses += self.of_items.pop(id, None) is not None or self._drop(id)
+                self.coverage.pop(id, None)
                 continue
             fields = load_json(row.rest or b"{}")
             if fields.get("kind") == "conversation":
@@ -71,6 +74,17 @@ class EpisodeSummaries(Derived):
                 self.of_turns.setdefault(thread, {})[id] = row
             else:
                 self.of_items[id] = row
+                self.coverage[id] = read_coverage(fields)
+
+    def list_covered(self, path: Sequence[str]) -> dict[str, Row]:
+        """The summaries of episodes of items by the ids that they cover of one scope, whatever its incarnation."""
+        return {
+            id: row
+            for name, row in self.of_items.items()
+            for each in self.coverage[name]
+            if each.path == path
+            for id in each.ids
+        }
 
     def _drop(self, id: str) -> bool:
         """Drop one of a closed session's; returns whether it was there."""
@@ -78,6 +92,39 @@ class EpisodeSummaries(Derived):
         if thread is not None:
             del self.of_turns[thread][id]
         return thread is not None
+
+
+PlaceName: TypeAlias = tuple[str | None, str | None]
+"""The thread and the episode that an item names."""
+
+
+class EpisodeNames(Derived):
+    """The threads and the episodes that items name, by their ids."""
+
+    __slots__ = ("of",)
+
+    def __init__(self) -> None:
+        self.of: dict[str, PlaceName] = {}
+
+    def list_related(self, ids: Iterable[str], every: Sequence[str]) -> list[str]:
+        """Of all these items, in their order, those by which the episodes of some of them are told."""
+        threads: set[str | None] = {self.of[id][0] for id in ids}
+        episodes: set[str | None] = {self.of[id][1] for id in ids} - {None}
+        while True:
+            related = [id for id in every if (place := self.of[id])[0] in threads or place[1] in episodes]
+            grown = threads.union(self.of[id][0] for id in related if self.of[id][1] in episodes)
+            # One that names none may be told apart by the rule, which names an episode by the item that begins it.
+            begun = episodes.union(id for id in related if self.of[id][1] is None)
+            if (grown, begun) == (threads, episodes):
+                return related
+            threads, episodes = grown, begun
+
+    def apply(self, changed: Mapping[str, Row | None], /) -> None:
+        for id, row in changed.items():
+            if row is None:
+                self.of.pop(id, None)
+            else:
+                self.of[id] = _find_place(row)[1:]
 
 
 class EpisodeRows(NamedTuple):
@@ -175,15 +222,20 @@ def _fold(episode_id: str, rows: Iterable[Row]) -> OpenEpisode:
     return episode
 
 
-def group_rows(rows: Iterable[Row], limits: EpisodeLimits) -> list[EpisodeRows]:
+def group_rows(
+    rows: Iterable[Row],
+    limits: EpisodeLimits,
+    names: Mapping[str, PlaceName] = MappingProxyType({}),
+) -> list[EpisodeRows]:
     """The episodes of these rows, in the order in which they began.
 
     Items that name no episode, such as promoted ones, are told apart by the rule, thread by thread, among themselves.
 
     Args:
         rows: Oldest first. Those that are softly deleted count: else the others would belong to other episodes then.
+        names: The threads and the episodes that these name, by their ids, as far as that is known.
     """
-    every = list(map(_find_place, rows))
+    every = [_Placed(row, *names[row.id]) if row.id in names else _find_place(row) for row in rows]
     sums = {at for at, each in enumerate(every) if is_episode_summary(each.row)}
     assigned = _assign_loose((each for at, each in enumerate(every) if at not in sums), limits)
     episodes: dict[str, list[_Placed]] = {}

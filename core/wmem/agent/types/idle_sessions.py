@@ -1,6 +1,7 @@
 """Sessions that are closed because nobody has said anything in them for a while."""
 
-from collections.abc import Callable, Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from wmem.agent.types.conversation import ConversationFlows
@@ -27,14 +28,23 @@ class IdleSessions:
         self._idle_s = idle_s
         self._open_conversation = open_conversation
         self._closed: dict[Path, Cursor] = {}
+        self._awake: dict[Path, tuple[Cursor, float]] = {}
+        """Until when the others are not idle, as of which cursor."""
 
-    def close(self, engine: Engine[Any], paths: Iterable[Path], now: float) -> Flow[int]:
+    def close(
+        self, engine: Engine[Any], paths: Iterable[Path], standing: Mapping[Path, Cursor], now: float
+    ) -> Flow[int]:
         """Close those of these scopes that are idle sessions; returns how many were.
 
         A session that cannot be closed now is left to the next pass.
+
+        Args:
+            standing: The cursors of scopes that stand as an earlier pass left them.
         """
-        sessions = sorted(path for path in paths if not is_reserved(path))
-        self._closed = {path: self._closed[path] for path in sessions if path in self._closed}
+        known = [path for path in paths if not is_reserved(path)]
+        self._closed = {path: self._closed[path] for path in known if path in self._closed}
+        self._awake = {path: self._awake[path] for path in known if path in self._awake}
+        sessions = sorted(path for path in known if self._is_due(path, standing.get(path), now))
         closed = 0
         for begin in range(0, len(sessions), _READ_BATCH):
             replicas = yield from engine.sync_readable(sessions[begin : begin + _READ_BATCH])
@@ -47,6 +57,17 @@ class IdleSessions:
                     self._closed[path] = cursor
         return closed
 
+    def _is_due(self, path: Path, cursor: Cursor | None, now: float) -> bool:
+        """Whether to look at a session.
+
+        Args:
+            cursor: Where its journal stands, if that is known.
+        """
+        if cursor is None:
+            return True
+        since, until = self._awake.get(path, (None, 0.0))
+        return self._closed.get(path) != cursor and (since != cursor or now >= until)
+
     def _list_idle(self, replicas: Sequence[Replica[Any]], now: float) -> list[tuple[Path, Cursor]]:
         """The scopes whose newest message is so old, as of which cursor, but for those that were closed as of it."""
         idle: list[tuple[Path, Cursor]] = []
@@ -55,7 +76,9 @@ class IdleSessions:
                 newest = next(replica.state.newest_messages(), None)
                 cursor, disposed = replica.cursor, replica.state.disposed
             # By when it was stored: an imported message may be from long ago.
-            is_idle = newest is not None and now - newest.updated_at >= self._idle_s
+            idle_at = math.inf if newest is None else newest.updated_at + self._idle_s
+            self._awake[replica.path] = cursor, idle_at
+            is_idle = now >= idle_at
             if is_idle and not disposed and self._closed.get(replica.path) != cursor:
                 idle.append((replica.path, cursor))
         return idle

@@ -73,8 +73,8 @@ class SemanticSettings:
         max_tokens: The same in tokens of all items.
         keep_items: So many of the newest items stay in any case; None: 256, or those that half of the bounds has room
             for.
-        undo_s: Seconds for which `items.undelete` brings back what a job of maintenance took away; then it is purged.
-            None: for ever. It counts for episodic memory, too.
+        undo_s: Seconds for which `items.undelete` brings back what a job of maintenance took away; then it is purged,
+            by the eighth part of that later, and within a week. None: for ever. It counts for episodic memory, too.
     """
 
     name: ClassVar[str] = "semantic"
