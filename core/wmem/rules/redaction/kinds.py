@@ -22,7 +22,7 @@ _LABELLED = "beside a label, or in a field or column that is named so"
 REDACTION_KINDS: Mapping[str, RedactionKind] = MappingProxyType(
     {
         "api_key": RedactionKind(
-            "keys of some eighty more vendors, `sk-…` among them", "prefix, length, digits among letters"
+            "keys of some hundred more vendors, `sk-…` among them", "prefix, length, digits among letters"
         ),
         "authorization": RedactionKind(
             "credentials of `Authorization:` headers, `Bearer …`, `Basic …`", "Basic: decoded; Bearer: has a digit"
@@ -48,11 +48,11 @@ REDACTION_KINDS: Mapping[str, RedactionKind] = MappingProxyType(
         "huggingface_token": RedactionKind("tokens of Hugging Face", "prefix, length"),
         "iban": RedactionKind("IBANs, whole or in groups", "length of the country, mod 97; beside a label ten digits"),
         "ip_address": RedactionKind(
-            "IPv4 and IPv6", "parsed; not versions, loopback and masks; `1.2.3.4` only after a word for an address"
+            "IPv4 and IPv6", "parsed; not versions and what is of their series, loopback and masks; `1.2.3.4` only after a word for an address"
         ),
         "jwt": RedactionKind("JSON web tokens", "form"),
         "location": RedactionKind("coordinates", f"three decimals {_LABELLED}; a pair with four decimals each"),
-        "mac_address": RedactionKind("MAC addresses", "six bytes"),
+        "mac_address": RedactionKind("MAC addresses", "six bytes, as `0a1b.2c3d.4e5f` too"),
         "national_id": RedactionKind(
             "identity and social security numbers of some forty countries",
             "form and checksum (python-stdnum), or beside a label",
@@ -60,8 +60,8 @@ REDACTION_KINDS: Mapping[str, RedactionKind] = MappingProxyType(
         "npm_token": RedactionKind("tokens of npm", "prefix, length"),
         "passport": RedactionKind("numbers of passports", _LABELLED),
         "password": RedactionKind(
-            "passwords, in URLs and calls of `login` too; hashes of them, as `$2b$12$…`",
-            f"{_LABELLED}; no placeholder, no code, no plain word in a sentence",
+            "passwords, in URLs, calls of `login`, command lines and `.pgpass` too; hashes of them, as `$2b$12$…`",
+            f"{_LABELLED}; no placeholder, no code; a plain word where its sentence says that it is one",
         ),
         "phone": RedactionKind(
             "telephone numbers, international and common national forms", "form; beside a label six to fifteen digits"

@@ -63,7 +63,7 @@ _MOBILE_HERE = re.compile(
 )
 _MOBILE_OF_CHINA_HERE = re.compile(r"1[3-9]\d{9}(?!\d)")
 _LEAST_PHONE, _MOST_PHONE = 9, 15
-_MOST_NATIONAL = 12
+_MOST_NATIONAL = 13
 _LEAST_WHOLE = 11  # digits of a number that is not apart in groups
 _CONTEXT = 24  # characters before a number that say what it is
 _OTHER_NUMBER_HERE = re.compile(
@@ -211,7 +211,7 @@ def _phone(reading: Reading, start: int) -> Span | None:
     text = reading.text
     if (
         start and text[start - 1] == "+" and not (start > 1 and text[start - 2].isascii() and text[start - 2].isalnum())
-    ) or (text.startswith("(+", max(0, start - 2)) and start > 1):
+    ) or (start > 1 and text[start - 2 : start] in ("(+", "+(")):
         match = _INTERNATIONAL_HERE.match(text, start)
         return _if_phone(text, start - 1, match, _LEAST_PHONE - 1, _MOST_PHONE)
     if (

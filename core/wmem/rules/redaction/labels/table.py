@@ -71,7 +71,7 @@ PHRASES: Mapping[str, str] = {
         "رقم الهوية|الهوية الوطنية|الرقم القومي|आधार नंबर|kimlik numaram|rodné číslo|personnumret|ідентифікаційний номер|الهوية|بطاقة الهوية|aadhaar|aadhar|आधार|nric|hkid|emirates id|rodné číslo|oib|jmbg|cnp|egn|pps number|pps|ppsn|isikukood|teudat zehut|nik|ktp|cccd|cmnd|emso|amka|nn|niss|rrn|rč|ni|ci|cédula de identidad|kennitala|idno|cui|cnic|cc|рнокпп|іпн|bis|vid|epic|onderwijsnummer|upn"
     ),
     "tax_id": (
-        "tin|itin|ein|tax id|tax identification number|taxpayer id|taxpayer identification number|tax number|tax no|tax file number|tfn|employer identification number|steuer id|"
+        "tin|itin|ein|acn|cvr|rnc|kmkr|unp|унп|voen|vöen|uscc|统一社会信用代码|nrt|dic|tax id|tax identification number|taxpayer id|taxpayer identification number|tax number|tax no|tax file number|tfn|employer identification number|steuer id|"
         "steueridentifikationsnummer|steuernummer|steuer identifikationsnummer|steueridnr|idnr|numéro fiscal|siret|siren|nif|cif|rfc|partita iva|p iva|cpf|cnpj|nip|regon|инн|огрн|vat|vat number|vat id|vat no|vat registration|"
         "ust id|ust idnr|ustidnr|umsatzsteuer id|tva|numéro de tva|btw|btw nummer|utr|abn|pan|pan card|pan number|gstin|税号|纳税人识别号|法人番号|vergi no|vergi kimlik|vergi numarası|사업자등록번호|"
         "الرقم الضريبي|पैन नंबर|पैन कार्ड|daňové identifikační číslo|dič|adószám|ідентифікаційний код|αφμ|rut|nipt|abgabenkontonummer|tax registration number|business number|bn|y tunnus|npwp|brn|едб|cf|pib|uen|ninea|vkn|ubn|ptin|atin|rif|mst|gst|gst number|vat registration number|st nr|anum|cuit|cuil|nit|ruc|ird|ird number"
@@ -79,7 +79,7 @@ PHRASES: Mapping[str, str] = {
     "health_id": (
         "nhs|nhs number|nhs no|medicare|medicare number|medicare no|medicaid|medical record|medical record number|mrn|health insurance number|health insurance|health card|health card number|health number|patient id|"
         "patient number|insurance number|insurance id|member id|krankenversichertennummer|versichertennummer|versicherungsnummer|krankenversicherung|krankenkasse|carte vitale|tarjeta sanitaria|tessera sanitaria|"
-        "número de utente|cartão do sus|cartão sus|cartão sns|cartão nacional de saúde|ubezpieczenia|полис|полис омс|医保卡|医保卡号|保険証番号|保険証|건강보험|sağlık sigortası|رقم التأمين|krankenversicherungsnummer|numéro de mutuelle|mutuelle|número de afiliado|número de seguro médico|numero tessera sanitaria|zorgverzekeringsnummer|číslo pojištěnce|健康保険証番号|健康保険番号|医疗保险号|건강보험번호|sigorta numarası"
+        "número de utente|cartão do sus|cartão sus|cartão sns|cartão nacional de saúde|ubezpieczenia|полис|полис омс|医保卡|医保卡号|保険証番号|保険証|건강보험|sağlık sigortası|رقم التأمين|krankenversicherungsnummer|personal health number|phn|vnr|svnr|vsnr|numéro de mutuelle|mutuelle|número de afiliado|número de seguro médico|numero tessera sanitaria|zorgverzekeringsnummer|číslo pojištěnce|健康保険証番号|健康保険番号|医疗保险号|건강보험번호|sigorta numarası"
     ),
     "bank_account": (
         "account number|a c no|a c number|account no|account nr|account num|acct|acct no|acct number|bank account|bank account number|bank acct|acc no|kontonummer|konto|kontonr|konto nr|kto|numéro de compte|compte bancaire|n° de compte|compte|"
@@ -121,7 +121,7 @@ ACRONYMS = split_words(
     "rut nit ruc ird nhs mrn aba bsb blz tel cell gsm cep vin fin sid sig pw mdp psw clave pass home karte carte carta card kart conto "
     "conta compte cuenta hesap konto kimlik position location token tokens secret secrets cookie parola patente permis medicare routing "
     "mobil handy portable fax phone mobile breite länge placa targa nn ni ci cc cf bis vid cui bn brn pib rif mst cbu ccc rtn esr upn epic gst imei dl "
-    "social point"
+    "social point acn cvr rnc unp nrt dic phn vnr"
 )
 """Words that mean other things, too: they count only in capitals, or with a colon, an equals sign or "is" after them."""
 
