@@ -54,7 +54,7 @@ ENGLISH = Lexicon(
         "if would could might may should will maybe perhaps whether suppose imagine wish said says thinks thought wrote "
         "asked told was were been used had did before until when who which that because and or also too still both "
         "include includes includes: he she it they his her their its there these those you your what why how where than "
-        "first second third another other next last previous old every each one some two three any many most several "
+        "another other next last previous old every each one some two three any many most several "
         "friend neighbour neighbor colleague brothers sisters "
         "yesterday today tomorrow sometimes usually often"
     ),
