@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
+import pytest
+
 import wmem
 from tests.shop_traces import Shop
 
@@ -57,6 +59,45 @@ def test_ninety_five_of_a_hundred_items_that_reach_semantic_memory_are_knowledge
             assert store in stored, (text, dict(stored))
     assert right >= 0.95 * reached
     assert right >= 0.95 * knowledge
+
+
+SPELLED: tuple[tuple[dict[str, Any], dict[str, Any] | None, str], ...] = (
+    ({"type": "user_preference"}, None, KNOWLEDGE),
+    ({"type": "UserPreference"}, None, KNOWLEDGE),
+    ({"type": "semantic-fact"}, None, KNOWLEDGE),
+    ({"type": "Learned Skills"}, None, KNOWLEDGE),
+    ({"kind": "Preference"}, None, KNOWLEDGE),
+    ({"kind": " CORRECTION "}, None, KNOWLEDGE),
+    ({"metadata": {"type": "Fact"}}, None, KNOWLEDGE),
+    ({}, {"type": "skill"}, KNOWLEDGE),
+    ({}, {"kind": "insight"}, KNOWLEDGE),
+    ({"type": "UserMessage"}, None, "conversation"),
+    ({"type": "assistant message"}, None, "conversation"),
+    ({"type": "fact_check"}, None, "episodic"),
+    ({"type": "ToolResult"}, {"kind": "event"}, "episodic"),
+    ({"type": "action"}, {"type": "fact"}, "episodic"),
+    ({"metadata": {"type": "invoice"}}, {"note": "fact"}, "episodic"),
+    ({}, {"topic": "preference"}, "episodic"),
+)
+
+
+@pytest.mark.parametrize(("fields", "metadata", "store"), SPELLED)
+@pytest.mark.parametrize("text", ["Ada trinkt lieber Tee.", "Ada prefiere el pasillo.", "艾达喜欢靠过道的座位。"])
+def test_however_a_type_is_spelled_and_wherever_it_is_named_an_item_goes_where_it_belongs(
+    text: str, fields: dict[str, Any], metadata: dict[str, Any] | None, store: str
+) -> None:
+    with wmem.open("memory://", agent_id="a") as memory, memory.turn("s") as turn:
+        assert set(turn.memorize({"content": text, **fields}, metadata).stored) == {store}
+
+
+def test_what_metadata_name_as_knowledge_is_promoted_as_such() -> None:
+    with wmem.open("memory://", agent_id="a") as memory:
+        with memory.turn("s") as turn:
+            turn.memorize({"content": "Ada prefers tea."}, {"type": "user preference"}, store="working")
+        session = memory.scope("s")
+        [item] = session.items.all()
+        session.items.promote(item.id)
+        assert [each.content for each in memory.semantic.items.all()] == ["Ada prefers tea."]
 
 
 def test_skills_that_are_mined_from_traces_reach_semantic_memory_and_nothing_of_the_traces_does() -> None:

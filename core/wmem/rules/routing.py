@@ -1,5 +1,6 @@
 """Which memory types an item goes to: rules of the user's own first, then by its type and kind."""
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ _KNOWLEDGE_TYPES = frozenset(("fact", "skill", "pattern", "summary"))
 _KNOWLEDGE_KINDS = frozenset(("insight", "preference", "correction"))
 _TRANSIENT_TYPES = frozenset(("thought", "plan"))
 _ROLES: Mapping[str, str] = {"user_message": "user", "assistant_message": "assistant"}
+_SEAM = re.compile(r"[\s_-]+|(?<=[a-z])(?=[A-Z])")  # between the words of a type
 _UNTYPED = ("", "observation")  # what an item has that was given no type
 _PLURALS = {
     **{f"{each}s": each for each in (*_KNOWLEDGE_TYPES, *_KNOWLEDGE_KINDS, *_TRANSIENT_TYPES, *_ROLES)},
@@ -36,15 +38,20 @@ class Subject(NamedTuple):
 
 
 def normalize_type(type_name: str, dynamic_type: str | None = None) -> str:
-    """A type as rules compare it: in lower case and the singular, without blanks around it.
+    """A type as rules compare it: in lower case and the singular, its words joined by ``_``, however they were parted.
 
     Args:
         dynamic_type: What the item's user calls it; it counts where the type says nothing.
     """
-    word = type_name.strip().casefold()
+    word = _join_words(type_name)
     if word in _UNTYPED and dynamic_type:
-        word = dynamic_type.strip().casefold()
+        word = _join_words(dynamic_type)
     return _PLURALS.get(word, word)
+
+
+def _join_words(text: str) -> str:
+    """The words of ``UserMessage`` and ``user message`` as ``user_message``."""
+    return _SEAM.sub("_", text.strip()).casefold()
 
 
 def is_knowledge(type_name: str, kind: str) -> bool:
@@ -61,7 +68,9 @@ def is_knowledge(type_name: str, kind: str) -> bool:
 
 
 def _has_knowledge_type(type_name: str) -> bool:
-    word = normalize_type(type_name)
+    """Whether a type names knowledge by its last word, as ``fact`` and ``user_preference`` do."""
+    last = normalize_type(type_name).rpartition("_")[2]
+    word = _PLURALS.get(last, last)
     return word in _KNOWLEDGE_TYPES or word in _KNOWLEDGE_KINDS
 
 

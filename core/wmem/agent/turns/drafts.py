@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, cast, get_args
 
 from pydantic import ValidationError
 
@@ -12,11 +12,11 @@ from wmem.agent.types.draft import ItemDraft
 from wmem.describe import describe
 from wmem.errors import InvalidInputError
 from wmem.graphemes import cut_before
-from wmem.model.item import ItemFields, MemoryItem
+from wmem.model.item import ItemFields, ItemKind, MemoryItem
 from wmem.model.message import Message
 from wmem.model.validation import describe_error, parse
 from wmem.rules.redaction import Redaction
-from wmem.rules.routing import find_role
+from wmem.rules.routing import find_role, is_knowledge, normalize_type
 from wmem.scope.redaction import Counts, redact_value
 
 Memorizable: TypeAlias = str | Mapping[str, Any] | ItemDraft | MemoryItem | Message
@@ -24,6 +24,7 @@ Memorizable: TypeAlias = str | Mapping[str, Any] | ItemDraft | MemoryItem | Mess
 OpenAI's form."""
 
 _FIELDS = frozenset(ItemFields.__annotations__)
+_KINDS = frozenset(get_args(ItemKind))
 _DRAFT_KEYS = ("priority", "ttl_s")
 _MAX_STRUCTURED_CHARS = 4_096  # of parameters that are stored as such, beside the text that tells of them
 
@@ -52,11 +53,28 @@ def to_storable(item: Memorizable, metadata: Mapping[str, Any] | None) -> Storab
     if metadata:
         fields: ItemFields = {**made.fields, "metadata": {**(made.fields.get("metadata") or {}), **metadata}}
         made = replace(made, fields=fields)
+    made = _classify(made)
     role = find_role(made.type)
     if role is None:
         return Storable(None, made)
     about = made.fields.get("metadata") or {}
     return Storable(Message.of(role, made.content, metadata=about), made)  # type: ignore[arg-type]  # of a message
+
+
+def _classify(draft: ItemDraft) -> ItemDraft:
+    """A draft with the type and the kind of knowledge that its metadata name, where it has none of its own."""
+    about = draft.fields.get("metadata") or {}
+    fields = draft.fields
+    named, kind = about.get("type"), about.get("kind")
+    if (
+        isinstance(named, str)
+        and not (fields.get("type") or fields.get("dynamic_type"))
+        and is_knowledge(named, "fact")
+    ):
+        fields = cast("ItemFields", {**fields, "dynamic_type": named})
+    if isinstance(kind, str) and not fields.get("kind") and (word := normalize_type(kind)) in _KINDS:
+        fields = cast("ItemFields", {**fields, "kind": word})
+    return draft if fields is draft.fields else replace(draft, fields=fields)
 
 
 def _to_input_error(exc: ValidationError) -> InvalidInputError:
@@ -78,6 +96,8 @@ def _read(item: object) -> ItemDraft | Message:
     if "role" in item:
         return Message.from_openai(item)
     fields = dict(item)
+    if isinstance(kind := fields.get("kind"), str) and (word := normalize_type(kind)) in _KINDS:
+        fields["kind"] = word  # as models spell it
     text = fields.pop("content", fields.pop("text", None))
     options = {name: fields.pop(name) for name in _DRAFT_KEYS if name in fields}
     return ItemDraft(text, **options, fields=fields)  # type: ignore[arg-type]  # checked there
