@@ -48,7 +48,8 @@ REDACTION_KINDS: Mapping[str, RedactionKind] = MappingProxyType(
         "huggingface_token": RedactionKind("tokens of Hugging Face", "prefix, length"),
         "iban": RedactionKind("IBANs, whole or in groups", "length of the country, mod 97; beside a label ten digits"),
         "ip_address": RedactionKind(
-            "IPv4 and IPv6", "parsed; not versions and what is of their series, loopback and masks; `1.2.3.4` only after a word for an address"
+            "IPv4 and IPv6",
+            "parsed; not versions and what is of their series, loopback and masks; `1.2.3.4` only after a word for an address",
         ),
         "jwt": RedactionKind("JSON web tokens", "form"),
         "location": RedactionKind("coordinates", f"three decimals {_LABELLED}; a pair with four decimals each"),
