@@ -33,7 +33,7 @@ la contraseña es incorrecta|la clave es escuchar|cambia la contraseña en el me
 비밀번호가 틀렸습니다|كلمة المرور خاطئة|पासवर्ड गलत है|şifre yanlış|lösenordet är fel|heslo je špatné
 login: email / phone|credentials: username / password|AUTH LOGIN|a:b:c:d:e|src/a.py:12:34: error: bad|foo:1234:bar:baz:|mysql -u root -p|7z x archive.7z
 the code is broken|the code is open source|decode(2231)|20 * 1024 * gzip_decode|an RFC 2231 decoder|point: 3.14159|population 377 934 592|ORCID 0000-0007-4788-6033
-fixed in 10.4.2.1, broken again since version 10.4.2.0|Version 10.4.2.1 was broken, so we went back to 10.4.2.0|napi_register_module_v1|md-content-wrapper-outer-box
+fixed in 10.4.2.1, broken again since version 10.4.2.0|Version 10.4.2.1 was broken, so we went back to 10.4.2.0|napi_register_module_v1|you can pass `debug=True` to it|pass 'utf-8' as encoding|md-content-wrapper-outer-box
 sm_breakpoint_is_not_defined|test_password_reset_flow_works|api-gateway-production-cluster-01|class A:\\n    def f(self): pass\\n    @functools.wraps(f2)|RC_NOPASSWORD = \"\"\"\\n[distutils]
 """.replace("\n", "|")
     .replace("\\n", "\n")

@@ -66,7 +66,10 @@ def find_secret_beside(reading: Reading, kind: str, start: int, end: int, *, is_
         return
     if direct := _DIRECT_HERE.match(text, end):
         value, begin, quoted = _read_value(text, direct.end(), direct["open"])
-        if _is_direct_secret(kind, value, quoted=quoted is not None, flag=flag):
+        argument = kind == "password_sign" and quoted is not None and direct[0][0] in "\"'"  # `put("DB_PASS", "…")`
+        if _is_direct_secret(kind, value, quoted=quoted is not None, flag=flag) or (
+            argument and is_mixed(value) and is_password(value, quoted=True, ends=True)
+        ):
             yield Span(begin, begin + len(value), _kind_of(kind))
             return
     yield from _secret_before(text, kind, start)
@@ -127,7 +130,7 @@ def _is_direct_secret(kind: str, value: str, *, quoted: bool, flag: bool) -> boo
     if flag:
         return is_password(value, quoted=True, ends=True) and not value.startswith("-")
     if kind == "password_sign":
-        return (quoted and is_mixed(value) and is_password(value, quoted=True, ends=True)) or (
+        return (
             is_password(value, quoted=False, ends=False) and _is_strong(value) and "=" not in value and "_" not in value
         )
     return is_password(value, quoted=quoted, ends=False) and (quoted or _is_strong(value))
