@@ -168,7 +168,7 @@ def test_time_in_the_line_is_no_time_of_trying(store: Store, clock: Clock) -> No
             if waiting.asked is not None and waiting is not each:
                 waiting.step()
         each.until("nothing")
-    assert clock.seconds > 4 * writing.RETRY_S
+    assert clock.seconds > 4 * wmem.engine.write_queue.RETRY_S
     assert count(store) == 30
 
 

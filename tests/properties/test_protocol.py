@@ -669,7 +669,7 @@ def test_a_write_that_came_late_is_not_said_to_have_changed_nothing(chance: Chan
     late = _until_append(scene, flow)
     again = _until_append(scene, flow, UnknownOutcomeError())
     scene.serve(late)
-    chance.clock += writing.RETRY_S
+    chance.clock += wmem.engine.write_queue.RETRY_S
     with pytest.raises((UnknownOutcomeError, StopIteration)):
         flow.send(scene.serve(again))
 

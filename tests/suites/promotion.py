@@ -237,6 +237,30 @@ class PromotionSuite(FacetSuite):
         with pytest.raises(AlreadyPromotedError, match=first.id):
             call(session.items.promote, item.id, if_promoted="error")
 
+    @pytest.mark.parametrize("end", ["remove", "clear", "forget"])
+    @pytest.mark.parametrize("is_merged", [False, True])
+    def test_b41_what_is_added_under_the_id_of_what_is_gone_is_another_item(
+        self, memory: wmem.AgentMemory, call: Call, clock: Clock, end: str, is_merged: bool
+    ) -> None:
+        session = memory.scope("s")
+        call(session.items.add, "Biscuit is allergic to chicken.", id="x", type="fact")
+        call(session.items.promote, "x")
+        if is_merged:
+            other = call(memory.scope("other").items.add, "Biscuit is allergic to chicken.", type="fact")
+            call(memory.scope("other").items.promote, other.id)
+            assert call(memory.maintain).jobs["merge-duplicates"].changed == 1
+        if end == "clear":
+            call(memory.clear)
+        else:
+            call(getattr(session.items, end), "x")
+        clock.advance(3)
+        call(session.items.add, "The tram leaves at nine.", id="x", type="fact")
+        kept = call(session.items.promote, "x")
+        assert kept.content == "The tram leaves at nine."
+        assert call(session.items.promote, "x") == kept
+        found = [item.content for item in call(memory.semantic.items.all)]
+        assert found == ["Biscuit is allergic to chicken.", "The tram leaves at nine."]
+
     def test_promoting_at_once_from_several_sides_makes_one(self, open_memory: MemoryOpener, call: Call) -> None:
         here, there = open_memory(), open_memory.in_other_process()
         item = call(here.scope("s").items.add, "x")

@@ -1,7 +1,10 @@
 """Suite of the whole memory of an agent: saved, restored and cleared."""
 
+import asyncio
+import hashlib
 import json
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -197,6 +200,69 @@ class SnapshotsSuite(FacetSuite):
                 call(memory.restore, snapshot, key=key)
         assert call(memory.scope("s").entries.get, "k") == 1
         assert call(memory.working.children) == ["s"]
+
+    @pytest.mark.parametrize(
+        ("there", "instead"),
+        [
+            (b'"policy":"', b'"policy":"['),
+            (b'"disposed":false', b'"disposed":"no"'),
+            (b'"decisions":[]', b'"decisions":[["x","rule","many",0.0,{}]]'),
+            (b'"decisions":[]', b'"decisions":[["x","rule",1,0.0]]'),
+            (b'"erased":[]', b'"erased":[1]'),
+        ],
+    )
+    def test_a_document_that_reads_as_no_memory_is_damaged_whatever_its_checksum_says(
+        self, memory: wmem.AgentMemory, call: Call, there: bytes, instead: bytes
+    ) -> None:
+        call(memory.scope("s").entries.set, "k", 1)
+        with wmem.open("memory://", agent_id=memory.agent_id) as source:
+            source.scope("s").entries.set("k", "theirs")
+            content = json.loads(source.snapshot())["content"]
+        body = json.dumps(content, separators=(",", ":")).encode()
+        assert there in body
+        body = body.replace(there, instead, 1)
+        head = f'{{"format":"wmem-snapshot","version":1,"sha256":"{hashlib.sha256(body).hexdigest()}","content":'
+        with pytest.raises(CorruptionError, match="reads as no memory"):
+            call(memory.restore, head.encode() + body + b"}")
+        assert call(memory.scope("s").entries.get, "k") == 1
+
+    @pytest.mark.parametrize("verb", ["restore", "clear"])
+    def test_it_ends_while_others_write_all_the_time(
+        self, memory: wmem.AgentMemory, open_memory: MemoryOpener, call: Call, verb: str
+    ) -> None:
+        scopes: list[Any] = [each.scope(*name) for each in (memory, open_memory()) for name in ((), ("s",))]
+        for scope in scopes:
+            call(scope.messages.append, {"role": "user", "content": "before"})
+        arguments = (call(memory.snapshot),) if verb == "restore" else ()
+        done: list[str] = []
+
+        async def aend() -> None:
+            try:
+                for _ in range(3):
+                    await getattr(memory, verb)(*arguments)
+            finally:
+                done.append(verb)
+
+        def end() -> None:
+            try:
+                for _ in range(3):
+                    getattr(memory, verb)(*arguments)
+            finally:
+                done.append(verb)
+
+        async def awrite(scope: Any) -> None:
+            while not done:
+                await scope.messages.append({"role": "user", "content": "meanwhile"})
+                await asyncio.sleep(0)
+
+        def write(scope: Any) -> None:
+            while not done:
+                scope.messages.append({"role": "user", "content": "meanwhile"})
+
+        begin, beside = (aend, awrite) if call.mode == "async" else (end, write)
+        call.run_concurrently([begin, *(partial(beside, scope) for scope in scopes)])
+        said = {message.text for scope in scopes for message in call(scope.messages.all)}
+        assert said <= ({"before", "meanwhile"} if verb == "restore" else {"meanwhile"})
 
     def test_a_snapshot_of_nothing_is_restored_as_nothing(self, memory: wmem.AgentMemory, call: Call) -> None:
         snapshot = call(memory.snapshot)

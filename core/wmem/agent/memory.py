@@ -242,7 +242,8 @@ class AgentMemory(TurnVerbs, MemoryProperties):
             StoreError: A newer version of wmem wrote it, or the store failed.
             WrongKeyError: It is encrypted under another key.
             CorruptionError: It was changed, or is not whole.
-            ConflictError: Others restore or clear this memory all the time; nothing was changed.
+            ConflictError: Others restore or clear this memory all the time, and nothing was changed; or other processes
+                write to it all the time, and whoever uses it next goes on with the restore.
         """
         return run(self._core.restore(snapshot, key), self._core.ports.sync)
 
@@ -258,6 +259,7 @@ class AgentMemory(TurnVerbs, MemoryProperties):
 
         Raises:
             FeatureNotEnabledError: The memory was opened without long-term memory, which is to be cleared.
+            ConflictError: As for `restore`.
         """
         flow = self._core.clear(working=working, context=context, long_term=long_term)
         return run(flow, self._core.ports.sync)

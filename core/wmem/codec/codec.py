@@ -127,6 +127,8 @@ def _decode_cursor(fields: Any) -> Cursor:
 
 _CURSOR_CLASSES = _field_classes(Cursor)
 _PLACE_CLASSES = _field_classes(RowPlace)
+_CHECKPOINT_CLASSES = _field_classes(Checkpoint)
+_DECISION_CLASSES = {**_field_classes(Decision), "kind": (str,)}  # later versions may decide more
 _ROW_CLASSES = _field_classes(Row)
 _CHANGE_CLASSES = {kind: _field_classes(kind) for kind in CHANGE_TYPES}
 _ROW_DEFAULTS = tuple(Row._field_defaults.get(name, ...) for name in Row._fields)
@@ -319,17 +321,17 @@ def build_checkpoint(document: Mapping[str, Any], rows: Iterable[Row], traces: I
     Raises:
         LookupError, TypeError, ValueError, AttributeError: It reads as no state.
     """
-    return Checkpoint(
+    checkpoint = Checkpoint(
         rows=tuple(rows),
         policy=document["policy"],
         disposed=document["disposed"],
-        applied=tuple(document["applied"]),
+        applied=tuple(map(int, document["applied"])),
         merged=tuple(
             ((_check_texts(source), bool(overwrite), bool(items)), _decode_cursor(cursor))
             for (source, overwrite, items), cursor in document["merged"]
         ),
-        decisions=tuple(Decision(*each) for each in document["decisions"]),
-        erased=tuple(document["erased"]),
+        decisions=tuple(map(_decode_decision, document["decisions"])),
+        erased=_check_texts(document["erased"]),
         step=int(document.get("step", 0)),
         renewed_at=float(document.get("renewed_at", 0.0)),
         unfinished=tuple(
@@ -342,6 +344,14 @@ def build_checkpoint(document: Mapping[str, Any], rows: Iterable[Row], traces: I
         replaces=tuple(map(int, document.get("replaces", ()))),
         intent=int(document.get("intent", 0)),
     )
+    _check_fields(checkpoint._asdict(), _CHECKPOINT_CLASSES)
+    return checkpoint
+
+
+def _decode_decision(stored: Iterable[Any]) -> Decision:
+    decision = Decision(*stored)
+    _check_fields(decision._asdict(), _DECISION_CLASSES)
+    return decision
 
 
 def _encode_change(change: Change, blobs: list[bytes]) -> dict[str, Any] | int:

@@ -17,6 +17,7 @@ from wmem.errors import CorruptionError, InvalidInputError, StoreError
 from wmem.model.change import Checkpoint, ScopeContent
 from wmem.model.checks import check_path
 from wmem.model.values import dump_json, load_json
+from wmem.policy import parse_policy
 
 SNAPSHOT_VERSION = 1
 _HEAD = re.compile(rb'\{"format":"wmem-snapshot","version":(\d{1,8}),"sha256":"([0-9a-f]{64})","content":')
@@ -83,7 +84,10 @@ def _decode_content(stored: Mapping[str, Any]) -> SnapshotContent:
         path = check_path(each["path"], reserved=True)
         if path[:1] != (agent_id,):
             raise ValueError("path")
-        scopes.append(ScopeContent(path, _decode_state(each["state"])))
+        state = _decode_state(each["state"])
+        if state.policy is not None:
+            parse_policy(state.policy)
+        scopes.append(ScopeContent(path, state))
     if len({scope.path for scope in scopes}) < len(scopes):
         raise ValueError("path")
     redactions = {str(kind): int(count) for kind, count in stored["redactions"].items()}

@@ -327,24 +327,23 @@ class _Restore:
 
     def _replace_root(self) -> Flow[None]:
         scope = self._contents.get(self._root)
-        for tries in range(_MAX_TRIES):
+
+        def append() -> Flow[bool]:
             tail = (yield from ask(Journal.read, {self._root: ORIGIN}))[self._root]
             if tail.head == ORIGIN:
-                if scope is not None:
-                    new = yield from self._encode(scope)
-                    reply: Appended[Any] = yield from _append(new.append)
-                    if reply.cursor is None:
-                        continue
-                return
+                if scope is None:
+                    return True
+                new = yield from self._encode(scope)
+                reply: Appended[Any] = yield from _append(new.append)
+                return reply.cursor is not None
             replica: Replica[Any] = Replica(self._root, self._engine.codec)
             yield from beside_loop(partial(replica.apply_tail, ORIGIN, tail))
             if replica.state.intent == self._intent.intent:
-                break
-            if (yield from self._replace_in_place(replica, scope)):
-                break
-            yield from ask(Pause.sleep, backoff(tries))
-        else:
-            raise ConflictError(f"scope {self._root!r} cannot be restored while others keep writing to it")
+                return True
+            return (yield from self._replace_in_place(replica, scope))
+
+        if not (yield from self._engine.write_queue.try_first(self._root, append)):
+            raise _to_conflict(self._root, "restored")
         yield from ask(Journal.delete, index_path(self._root), None)
 
     def _replace_in_place(self, replica: Replica[Any], scope: ScopeContent | None) -> Flow[bool]:
@@ -401,12 +400,13 @@ def _clear(engine: "Engine[P]", intent: ClearIntended) -> Flow[None]:
 def _clear_scope(engine: "Engine[P]", intent: ClearIntended, scope: ClearedScope) -> Flow[None]:
     path = scope.path
     record_id = _derive_id(intent.intent, path, "cleared")
-    for tries in range(_MAX_TRIES):
+
+    def append() -> Flow[bool]:
         (replica,) = yield from engine.sync_pending([path])
         with replica.lock:
             state = replica.state
             if replica.incarnation is None or state.disposed or state.intent == intent.intent:
-                return
+                return True
             counts = {facet: count_visible(state, facet, intent.at) for facet in scope.facets}
             cleared: list[Change] = [Cleared(facet, count, intent.at) for facet, count in counts.items()]
             changes = [*cleared, IntentReached(intent.intent, intent.at)]
@@ -414,10 +414,15 @@ def _clear_scope(engine: "Engine[P]", intent: ClearIntended, scope: ClearedScope
         payload = engine.codec.encode_record(changes, path, record_id, place)
         keep_s = retention_s(changes, intent.at)
         reply: Appended[P] = yield from ask(Journal.append, path, record_id, payload, cursor, keep_s)
-        if reply.cursor is not None:
-            return
-        yield from ask(Pause.sleep, backoff(tries))
-    raise ConflictError(f"scope {path!r} cannot be cleared while others keep writing to it")
+        return reply.cursor is not None
+
+    if not (yield from engine.write_queue.try_first(path, append)):
+        raise _to_conflict(path, "cleared")
+
+
+def _to_conflict(path: Path, what: str) -> ConflictError:
+    msg = f"scope {path!r} is not {what} yet, for others keep writing to it: whoever uses it next goes on with that"
+    return ConflictError(msg)
 
 
 def count_visible(state: State, facet: str, now: float) -> int:

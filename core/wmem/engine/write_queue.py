@@ -5,11 +5,13 @@ import threading
 import time
 from collections.abc import Callable
 from functools import partial
+from itertools import count
 from typing import Protocol, Self, TypeAlias
 
 from wmem.flow import Flow, ask
 from wmem.model.history import Path
 
+RETRY_S = 5.0  # a write that meets others for longer raises ConflictError
 _BACKOFF_MIN_S, _BACKOFF_MAX_S = 0.001, 0.020
 _STUCK_S = 1.0  # a writer that is first for longer loses its place: its flow may never be resumed
 _STARVED_TRIES = 3  # refusals of the first writer after which unconditional writers yield to it
@@ -104,6 +106,31 @@ class WriteQueue:
         if tries >= _STARVED_TRIES:
             self._starving[ticket.path] = ticket
         return time.monotonic() - start
+
+    def try_first(self, path: Path, attempt: Callable[[], Flow[bool]]) -> Flow[bool]:
+        """Repeat an append that others may forestall, before all other writers of this process to the scope.
+
+        Those in the queue wait until it is done, unconditional ones as for a writer that is starving. It waits for none
+        of them itself: one of them may be what does it.
+
+        Args:
+            attempt: Tells whether it is done.
+
+        Returns:
+            False when writers of other processes came first for `RETRY_S` seconds.
+        """
+        deadline = time.monotonic() + RETRY_S
+        with self.ticket(path) as ticket:
+            for tries in count():
+                with self._lock:
+                    self._queues[ticket.queue_key] = {ticket: None, **self._queues.get(ticket.queue_key, {})}
+                self._starving[path] = ticket
+                if (yield from attempt()):
+                    return True
+                if time.monotonic() > deadline:
+                    break
+                yield from ask(Pause.sleep, backoff(tries))
+        return False
 
     def yield_to_starving(self, path: Path) -> Flow[None]:
         """Before an unconditional append: let a starving writer, if there is one, go first for at most 25 ms."""

@@ -13,7 +13,7 @@ from wmem.engine.engine import Engine
 from wmem.engine.records import is_chained
 from wmem.engine.replica import Replica
 from wmem.engine.retention import retention_s
-from wmem.engine.write_queue import Pause, Ticket, backoff
+from wmem.engine.write_queue import RETRY_S, Pause, Ticket, backoff
 from wmem.errors import ConflictError, StoreError, StoreFullError, UnknownOutcomeError
 from wmem.flow import Flow, ask
 from wmem.journal.port import Append, AppendAll, Appended, Journal, new_record_id
@@ -30,7 +30,6 @@ _log = find_logger("wmem.engine")
 
 COMPACT_MIN_BYTES = 64 * 1024
 _FULL_TRIES = 8  # of a write to a store that is full: about 50 ms in all
-RETRY_S = 5.0  # a write that meets others for longer raises ConflictError
 POST_RETRY_S = 60.0  # the same for a write that depends on no state, where it cannot be unconditional
 
 Decide = Callable[[State], tuple[Sequence[Change], R]]

@@ -79,7 +79,7 @@ def _find_copy(there: State, there_path: Path, row: Row, path: Path, incarnation
     for source in dict.fromkeys((row.id, *(each.id for each in origins))):
         for copy in map(there.rows.__getitem__, there.origins.get(source, ())):
             steps = find_origins(copy, there_path)
-            if not own.isdisjoint(map(_identity, steps)):
+            if not own.isdisjoint(map(_identity, steps)) and _is_same(copy, copy.created_at, row):
                 return copy
             # Of an earlier incarnation, which was exported and imported here: both say that they belong together.
             if row.promoted_to == copy.id and any((each.path, each.id) == (path[1:], row.id) for each in steps):
@@ -87,9 +87,20 @@ def _find_copy(there: State, there_path: Path, row: Row, path: Path, incarnation
             legacy = _legacy_source(copy, there_path)
             if legacy == (session_name(path), row.id) and row.promoted_to in (None, copy.id):
                 return copy
-            if not own.isdisjoint(map(_identity, find_merged_origins(copy, there_path))):
+            merged = find_merged_origins(copy, there_path)
+            through = {each.merged_id for each in merged if _identity(each) in own}
+            said = [each.created_at for each in merged if each.id == each.merged_id and each.id in through]
+            if through and (not said or any(at is None or _is_same(copy, at, row) for at in said)):
                 survivor = copy
     return survivor
+
+
+def _is_same(copy: Row, created_at: float, row: Row) -> bool:
+    """Whether a copy, made of something created then under a row's id, is of that row.
+
+    What was cleared or removed, and what was added under its id since, are two.
+    """
+    return created_at == row.created_at or copy.content == row.content
 
 
 def is_merge_of(copy: Row, copy_path: Path, row: Row, path: Path, incarnation: int) -> bool:

@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from wmem.engine.ports import Callback
-from wmem.engine.write_queue import Pause, backoff
-from wmem.engine.writing import RETRY_S, Decide
+from wmem.engine.write_queue import RETRY_S, Pause, backoff
+from wmem.engine.writing import Decide
 from wmem.errors import CapacityError, ConflictError, InvalidInputError, NotFoundError, SerializationError
 from wmem.flow import Flow, ask
 from wmem.log import find_logger

@@ -4,8 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from wmem.engine.write_queue import Pause, backoff
-from wmem.engine.writing import RETRY_S
+from wmem.engine.write_queue import RETRY_S, Pause, backoff
 from wmem.errors import CapacityError
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
