@@ -148,7 +148,7 @@ SECRET_STEMS = (
 """What stands in every label of a value that may have no digit, in small letters."""
 
 
-_LEAST_LONG = 24
+_LEAST_LONG = 20
 
 
 def _is_quiet(reading: Reading) -> bool:

@@ -196,7 +196,7 @@ def _in_run(text: str, start: int, end: int) -> Iterator[Span]:
     while at >= 0:
         for form in _FORMS.get(text[at : at + 2], ()):
             match = form.pattern.match(text, at)
-            if match and (is_random(match[0]) if form.is_word else _is_drawn(match[0][4:])):
+            if match and (is_random(match[0]) if form.is_word else form.kind == "aws_key" or _is_drawn(match[0][4:])):
                 yield Span(*match.span(), form.kind)
                 return
         hyphen, underscore = (text.find(joint, at, min(end, start + _MAX_WORDS)) for joint in "-_")

@@ -68,7 +68,7 @@ def find_secret_beside(reading: Reading, kind: str, start: int, end: int, *, is_
         value, begin, quoted = _read_value(text, direct.end(), direct["open"])
         argument = kind == "password_sign" and quoted is not None and direct[0][0] in "\"'"  # `put("DB_PASS", "…")`
         if _is_direct_secret(kind, value, quoted=quoted is not None, flag=flag) or (
-            argument and is_mixed(value) and is_password(value, quoted=True, ends=True)
+            argument and text[start:end].isupper() and is_mixed(value) and is_password(value, quoted=True, ends=True)
         ):
             yield Span(begin, begin + len(value), _kind_of(kind))
             return
