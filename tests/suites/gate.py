@@ -171,9 +171,11 @@ class GateSuite(FacetSuite):
         assert not call(memory.memorize, item("The invoice goes to the office.")).rejected
         assert call(memory.memorize, item("The invoice goes to the office!")).rejected["semantic"].reason == "novelty"
 
-    def test_a_route_to_a_type_that_is_none_opens_nothing(self, open_memory: MemoryOpener) -> None:
-        with pytest.raises(InvalidInputError, match="'away' names the memory type 'archive'; known: working"):
-            open_memory(gate=Gate(routes=[Route("away", ["archive"])]))
+    def test_a_route_to_a_type_that_is_none_stores_nothing(self, open_memory: MemoryOpener, call: Call) -> None:
+        memory = open_memory(gate=Gate(routes=[Route("away", ["archive"])]))
+        with pytest.raises(InvalidInputError, match="'away' names the memory type 'archive'"):
+            call(memory.memorize, "x")
+        assert call(memory.memorize, "x", None, "semantic").item is not None
 
     def test_a_preference_in_a_message_is_a_message_and_is_known(self, memory: wmem.AgentMemory, call: Call) -> None:
         told = item("I prefer aisle seats", "user_message", kind="preference")

@@ -15,7 +15,7 @@ from wmem.agent.disposal import dispose_working_memory, erase_all
 from wmem.agent.key_rotation import rotate
 from wmem.agent.looks import ScopeLook, find_unchanged
 from wmem.agent.maintenance import MaintenanceReport, is_clock_ahead, maintain
-from wmem.agent.options import CheckedCounter, OpenOptions, check_kinds, check_routes
+from wmem.agent.options import CheckedCounter, OpenOptions, check_kinds, find_unknown_routes
 from wmem.agent.snapshots import clear_memory, restore_snapshot, take_snapshot
 from wmem.agent.turns.core import TurnCore, TurnSettings
 from wmem.agent.types.idle_sessions import IdleSessions
@@ -502,7 +502,8 @@ def _check_turn_options(options: OpenOptions, *, is_async: bool) -> TurnOptions:
     tracks_tools = check_flag(options.enable_tool_tracking, "enable_tool_tracking")
     extracts_skills = check_flag(options.enable_skill_extraction, "enable_skill_extraction")
     types = TypeRegistry(options.memory_types, is_async=is_async)
-    check_routes(options.gate, types.names())
+    for route, store in find_unknown_routes(options.gate, types.names()):
+        _log.warning("route %r leads to %r, which is no memory type yet: register it before it is needed", route, store)
     return TurnOptions(types, filters, tracks_tools, extracts_skills)
 
 

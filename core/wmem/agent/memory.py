@@ -406,7 +406,7 @@ def open(
 
     Raises:
         InvalidInputError: An unknown URL, an id that is blank or holds control characters,
-            an option that is none, as an embedder that cannot be called, or a route to a memory type that is none.
+            an option of the wrong kind, as an embedder that cannot be called.
         NotFoundError: ``create=False``, and there is no such store, or it holds nothing of this agent.
         MissingExtraError: The backend's driver, `cryptography` for a key, or numpy for an embedder, is not installed.
         StoreError: The store cannot be opened.

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from wmem.agent.types.registry import BUILT_IN, AnyMemoryType
+from wmem.agent.types.registry import AnyMemoryType
 from wmem.agent.types.settings import TypeSettings
 from wmem.codec.keyring import KeyRing
 from wmem.describe import describe, describe_failure
@@ -94,14 +94,15 @@ class CheckedCounter:
         return tokens
 
 
-def check_routes(gate: Gate | None, known: Iterable[str] = BUILT_IN) -> None:
-    """Raise `InvalidInputError` if a rule of a gate names a memory type that there is none of."""
-    names = list(known)
-    folded = {name.casefold() for name in names}
-    for route in () if gate is None else gate.routes:
-        if unknown := [store for store in route.stores if store.strip().casefold() not in folded]:
-            msg = f"the route {route.name!r} names the memory type {unknown[0]!r}; known: {', '.join(names)}"
-            raise InvalidInputError(msg)
+def find_unknown_routes(gate: Gate | None, known: Iterable[str]) -> list[tuple[str, str]]:
+    """The routes of a gate to memory types that are not there (yet): name of the route and of the type."""
+    folded = {name.casefold() for name in known}
+    return [
+        (route.name, store)
+        for route in (() if gate is None else gate.routes)
+        for store in route.stores
+        if store.strip().casefold() not in folded
+    ]
 
 
 def check_lazily_opened(
@@ -113,7 +114,6 @@ def check_lazily_opened(
 ) -> None:
     """Check the options of a memory that is opened at its first use, as they are checked when it is."""
     check_kinds({"features": features, "redaction": redaction, "gate": gate})
-    check_routes(gate)
     if counter is not None:
         CheckedCounter(counter)
     if summarizer is not None:
