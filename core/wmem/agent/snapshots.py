@@ -133,7 +133,8 @@ def _redact(
         rows = []
         for row in content.rows:
             redacted, counts = redact_row(redaction, row, counter)
-            total.update(counts)
+            if counts:
+                total.update(counts)
             rows.append(redacted)
         made.append(ScopeContent(path, content._replace(rows=tuple(rows))))
     return made, dict(total)

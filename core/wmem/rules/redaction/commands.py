@@ -60,6 +60,10 @@ _COMMANDS = (
         "docker podman helm", r"\b(?:docker|podman|helm registry)[ ]login\b[^\n|;]{0,80}?[ ]-p[ ]([^\s\"']{1,128})"
     ),
 )
+_ANCHORS_WITHOUT_SIGNS = ("requirepass", "masterauth", "machine")
+_ANCHORS = tuple(dict.fromkeys(anchor for command in _COMMANDS for anchor in command.anchors))
+_SIGNS = frozenset("-/:@")
+"""One of them stands in all that the other commands find."""
 PATTERNS = tuple(command.pattern for command in _COMMANDS)
 """All of them."""
 
@@ -107,12 +111,12 @@ _PAIR_HERE = re.compile(
 def find_in_commands(reading: Reading) -> Iterator[Span]:
     """Passwords of command lines, of PostgreSQL and Redis; a name and a password apart by a stroke."""
     text, lower = reading.text, reading.lower
-    for anchors, pattern in _COMMANDS:
+    for anchors, pattern in _COMMANDS if _may_have_commands(reading) else ():
         if any(anchor in lower for anchor in anchors):
             yield from (
                 Span(*match.span(1), "password") for match in pattern.finditer(text) if not is_placeholder(match[1])
             )
-    if text.count(":") >= _COLONS_OF_PGPASS:
+    if _may_have_pgpass(reading):
         yield from _of_pgpass(text)
     if "AUTH " in text:
         for match in _AUTH_OF_REDIS.finditer(text):
@@ -122,6 +126,29 @@ def find_in_commands(reading: Reading) -> Iterator[Span]:
         yield from _pairs(reading)
     if " -b" in text or "--cookie" in text:
         yield from (Span(*match.span(1), "session") for match in _COOKIE_FLAG.finditer(text))
+
+
+def may_have_commands(reading: Reading) -> bool:
+    """Whether `find_in_commands` may find anything in a text that this is a part of."""
+    text, lower, signs = reading.text, reading.lower, reading.signs
+    return (
+        _may_have_commands(reading)
+        or _may_have_pgpass(reading)
+        or "AUTH " in text
+        or ("=" in signs and (" -b" in text or "--cookie" in text))
+        or (("/" in signs or "|" in signs) and any(label in lower for label in _PAIR_LABELS))
+    )
+
+
+def _may_have_commands(reading: Reading) -> bool:
+    lower = reading.lower
+    return any(anchor in lower for anchor in _ANCHORS_WITHOUT_SIGNS) or (
+        not _SIGNS.isdisjoint(reading.signs) and any(anchor in lower for anchor in _ANCHORS)
+    )
+
+
+def _may_have_pgpass(reading: Reading) -> bool:
+    return reading.signs.count(":") >= _COLONS_OF_PGPASS and _PORT.search(reading.text) is not None
 
 
 def _of_pgpass(text: str) -> Iterator[Span]:

@@ -5,12 +5,13 @@ import binascii
 import re
 from collections.abc import Iterator
 
-from wmem.rules.redaction.commands import find_in_commands
+from wmem.rules.redaction.commands import find_in_commands, may_have_commands
 from wmem.rules.redaction.labels.values import is_placeholder
 from wmem.rules.redaction.reading import Reading, find_places
 from wmem.rules.redaction.spans import Span
 
 _SCHEMES = ("bearer", "token", "apikey", "api-key", "digest", "negotiate", "basic")
+_SCHEMES_WITHOUT_DIGITS = ("digest", "basic")
 _CREDENTIAL_HERE = re.compile(r"[ ]{1,4}([A-Za-z0-9._~+/\-=:|]{6,4096})")
 _HEADER_HERE = re.compile(
     r"[\"']?[ ]{0,2}[:=][ ]{0,2}[\"']?(?:(?:bearer|basic|token|apikey|digest|key)[ ]{1,4})?([A-Za-z0-9._~+/\-=:|]{8,4096})",
@@ -51,7 +52,7 @@ _HEADERS = (("authorization", _HEADER_HERE, "authorization"), ("cookie", _COOKIE
 def find_credentials(reading: Reading) -> Iterator[Span]:
     """What headers and cookies carry."""
     text, lower = reading.text, reading.lower
-    for scheme in _SCHEMES:
+    for scheme in _SCHEMES if reading.digits else _SCHEMES_WITHOUT_DIGITS:
         for at in find_places(lower, scheme):
             match = _CREDENTIAL_HERE.match(text, at)
             if scheme == "digest" and (response := _DIGEST_HERE.match(text, at)):
@@ -64,11 +65,11 @@ def find_credentials(reading: Reading) -> Iterator[Span]:
                 yield Span(*match.span(1), "authorization")
     yield from find_in_commands(reading)
     yield from _in_code(reading)
-    for name, pattern, kind in _HEADERS:
+    for name, pattern, kind in _HEADERS if "=" in text or ":" in text else ():
         for at in find_places(lower, name):
             if (match := pattern.match(text, at)) and (kind == "session" or _is_credential(match[1])):
                 yield Span(*match.span(1), kind)
-    if "=" in text and ("sess" in lower or "rf" in lower or "connect.sid" in lower or "__" in lower):
+    if _may_have_sessions(reading):
         for name in _SESSIONS:
             for at in find_places(lower, name):
                 match = _SESSION_HERE.match(text, at)
@@ -76,10 +77,39 @@ def find_credentials(reading: Reading) -> Iterator[Span]:
                     yield Span(*match.span(1), "session")
 
 
+def may_have_credentials(reading: Reading) -> bool:
+    """Whether `find_credentials` may find anything in a text that this is a part of."""
+    signs, lower = reading.signs, reading.lower
+    return (
+        "basic" in lower
+        or "digest" in lower
+        or (reading.digits != b"" and ("token" in lower or "bearer" in lower or "api" in lower or "negotiate" in lower))
+        or may_have_commands(reading)
+        or _may_have_calls(reading)
+        or "$" in signs
+        or (("=" in signs or ":" in signs) and ("authorization" in lower or "cookie" in lower))
+        or _may_have_sessions(reading)
+    )
+
+
+def _may_have_calls(reading: Reading) -> bool:
+    lower = reading.lower
+    return "(" in reading.signs and ("auth" in lower or "login(" in lower or "credential" in lower)
+
+
+def _may_have_sessions(reading: Reading) -> bool:
+    lower = reading.lower
+    return (
+        reading.digits != b""
+        and "=" in reading.signs
+        and ("sess" in lower or "rf" in lower or "connect.sid" in lower or "__" in lower)
+    )
+
+
 def _in_code(reading: Reading) -> Iterator[Span]:
     """Passwords in calls that take a name before them, and hashes of passwords."""
-    text, lower = reading.text, reading.lower
-    if "auth" in lower or "login(" in lower or "credential" in lower:
+    text = reading.text
+    if _may_have_calls(reading):
         for match in _CALL.finditer(text):
             if not is_placeholder(match[1]):
                 yield Span(*match.span(1), "password")

@@ -25,6 +25,7 @@ _AT = re.compile(r"@|%40|[ ]?[(\[{<][ ]?(?:at|AT|@)[ ]?[)\]}>][ ]?|&#64;|\\u0040
 _SPELT_DOMAIN_HERE = re.compile(
     r"[A-Za-z0-9\-]{1,63}(?:(?:\.|[ ]?[(\[{<][ ]?(?:dot|DOT|\.)[ ]?[)\]}>][ ]?)[A-Za-z0-9\-]{1,63}){1,6}"
 )
+_SIGNS_FOR_AT = frozenset("%)]}>\\#")
 _LOCAL_JUNK = "._%+-'&"
 _FILE_AT_SCALE_HERE = re.compile(r"\d(?:\.\d)?x\.(?:png|jpe?g|gif|webp|svg|avif)", re.IGNORECASE)
 _SERVICE_LOCALS = frozenset({"git", "hg", "svn"})
@@ -43,6 +44,8 @@ _ADDRESS_BEFORE_HERE = re.compile(
     re.IGNORECASE,
 )
 _NOBODYS_IP_HERE = re.compile(r"127\.|0\.0\.0\.0|255\.255\.")
+_POINTS = re.compile(r"[0-9]\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]")
+_LEAST_POINTS, _LEAST_DIGITS = 3, 4
 _COLONS = re.compile(r":[0-9A-Fa-f]{0,4}:")
 _IPV6 = re.compile(
     r"(?<![A-Za-z0-9_:.])(?:[0-9A-Fa-f]{0,4}:){2,8}(?:[0-9A-Fa-f]{1,4}|(?:\d{1,3}\.){3}\d{1,3})?(?![A-Za-z0-9_:])"
@@ -53,11 +56,13 @@ _MAC_JOINTS = 5
 _MAC = re.compile(
     r"[0-9A-Fa-f](?<![A-Za-z0-9_:\-].)[0-9A-Fa-f]([:\-])(?:[0-9A-Fa-f]{2}\1){4}[0-9A-Fa-f]{2}(?![A-Za-z0-9_:\-])"
 )
+_POINTS_OF_MAC = 2
 _MIDDLE_OF_MAC = re.compile(r"\.[0-9A-Fa-f]{4}\.")
 _MAC_OF_SWITCH_HERE = re.compile(
     r"(?<![A-Za-z0-9_.\-])(?:[0-9a-f]{4}(?:\.[0-9a-f]{4}){2}|[0-9A-F]{4}(?:\.[0-9A-F]{4}){2})(?![A-Za-z0-9_\-]|\.\w)"
 )
 """As switches write it: `0a1b.2c3d.4e5f`."""
+_BYTES = re.compile(r":[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}:|-[0-9A-Fa-f]{2}-[0-9A-Fa-f]{2}-")
 _CONTEXT = 40
 _MAX_BYTE = 255
 _USERINFO_HERE = re.compile(r"[^\s/@\"'<>:`]{0,128}+:([^\s\"'<>`]{1,256}?)@(?=[\w\[.\-])|([A-Za-z0-9_\-]{20,256}+)@")
@@ -67,12 +72,13 @@ _PLACEHOLDER_HERE = re.compile(r"[\[<{$%*].*|\*+|x+|X+|\.+|[Pp]assword|[Pp]ass|P
 def find_addresses(reading: Reading) -> Iterator[Span]:
     """E-mail addresses, network addresses, passwords in URLs."""
     text = reading.text
-    if "@" in text or _may_be_written_otherwise(reading.lower):
+    if _may_have_at(reading):
         yield from _emails(text)
-    if "://" in text:
+    if "@" in reading.signs and "://" in text:
         yield from _url_passwords(text)
-    if reading.has_digit:
+    if _may_have_ipv4(reading):
         yield from _ipv4(reading)
+    if _may_have_mac_of_switch(reading):
         yield from (
             Span(*match.span(), "mac_address")
             for middle in _MIDDLE_OF_MAC.finditer(text)
@@ -80,14 +86,58 @@ def find_addresses(reading: Reading) -> Iterator[Span]:
             and any(map(str.isdigit, match[0]))
             and any(map(str.isalpha, match[0]))
         )
-    if text.count(":") >= _MAC_JOINTS or text.count("-") >= _MAC_JOINTS:
+    if _may_have_mac(reading):
         yield from (Span(*match.span(), "mac_address") for match in _MAC.finditer(text))
-    if _COLONS.search(text):
+    if _may_have_ipv6(reading):
         yield from (Span(*match.span(), "ip_address") for match in _IPV6.finditer(text) if _is_ipv6(match[0]))
 
 
-def _may_be_written_otherwise(lower: str) -> bool:
-    """Whether a text has an @ that is none; a chain, for it is asked of every text."""
+def may_have_addresses(reading: Reading) -> bool:
+    """Whether `find_addresses` may find anything in a text that this is a part of."""
+    return bool(reading.signs) and (
+        _may_have_at(reading)
+        or _may_have_ipv4(reading)
+        or _may_have_mac(reading)
+        or _may_have_mac_of_switch(reading)
+        or _may_have_ipv6(reading)
+    )
+
+
+def _may_have_ipv4(reading: Reading) -> bool:
+    return (
+        len(reading.digits) >= _LEAST_DIGITS
+        and reading.signs.count(".") >= _LEAST_POINTS
+        and _POINTS.search(reading.text) is not None
+    )
+
+
+def _may_have_mac(reading: Reading) -> bool:
+    signs = reading.signs
+    return (signs.count(":") >= _MAC_JOINTS or signs.count("-") >= _MAC_JOINTS) and _BYTES.search(
+        reading.text
+    ) is not None
+
+
+def _may_have_mac_of_switch(reading: Reading) -> bool:
+    return (
+        reading.digits != b""
+        and reading.signs.count(".") >= _POINTS_OF_MAC
+        and _MIDDLE_OF_MAC.search(reading.text) is not None
+    )
+
+
+def _may_have_ipv6(reading: Reading) -> bool:
+    return reading.signs.count(":") > 1 and _COLONS.search(reading.text) is not None
+
+
+def _may_have_at(reading: Reading) -> bool:
+    """Whether a text has an @, or what stands for one; a chain, for it is asked of every text."""
+    signs = reading.signs
+    if "@" in signs:
+        return True
+    if _SIGNS_FOR_AT.isdisjoint(signs):
+        return False
+    lower = reading.lower
     return (
         "%40" in lower
         or "at)" in lower

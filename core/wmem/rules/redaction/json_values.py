@@ -2,12 +2,13 @@
 
 import json
 import re
-from typing import Protocol
+from typing import Protocol, cast
 
 from pydantic import JsonValue
 
 from wmem.describe import describe
 from wmem.errors import InvalidInputError
+from wmem.rules.redaction.reading import split_name
 
 _PIECE = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[{}\[\],:]|-?\d[\d.eE+\-]*+|[tfn][a-z]++|-?[NI][a-zA-Z]++', re.DOTALL)
 _OPENING = ("{", "[")
@@ -19,6 +20,7 @@ _FIELD_BEFORE_HERE = re.compile(r"(\\{0,7}\")[ ]?:[ ]?$")
 _FIELD_AFTER_HERE = re.compile(r"\s{0,8}[,}\]]")
 _MAX_FIELD = 12
 _MAX_NAME_CHARS = 64
+_MAX_DEPTH = 50
 
 
 class Hide(Protocol):
@@ -48,6 +50,45 @@ def redact_value(value: JsonValue, hide: Hide) -> JsonValue:
         return value
     redacted: JsonValue = json.loads(result)
     return redacted
+
+
+def collect_texts(value: object, texts: list[str], depth: int = 0) -> bool:
+    """Add all that is read of a value of JSON to `texts`: texts, numbers, names, and the words of these.
+
+    Returns:
+        Whether that is all: it is not for what is nested too deep, and for documents with escapes within texts.
+    """
+    kind = type(value)
+    if kind is str:
+        return _collect_text(cast("str", value), texts)
+    if kind is int or kind is float:
+        texts.append(repr(value))
+    elif kind is dict and depth < _MAX_DEPTH:
+        return _collect_fields(cast("dict[object, object]", value), texts, depth)
+    elif (kind is list or kind is tuple) and depth < _MAX_DEPTH:
+        return all(collect_texts(each, texts, depth + 1) for each in cast("list[object]", value))
+    else:
+        return value is None or kind is bool
+    return True
+
+
+def _collect_text(text: str, texts: list[str]) -> bool:
+    texts.append(text)
+    if "{" not in text and "[" not in text:
+        return True
+    stripped = text.strip()
+    if not stripped.startswith(_OPENING) or stripped[-1] not in "}]":
+        return True
+    texts.append(split_name(text))
+    return "\\" not in text and text.isascii()
+
+
+def _collect_fields(fields: dict[object, object], texts: list[str], depth: int) -> bool:
+    for name, each in fields.items():
+        if type(name) is not str or not name.isascii() or not collect_texts(each, texts, depth + 1):
+            return False
+        texts.append(name if name.islower() else f"{name} {split_name(name)}")
+    return True
 
 
 def _is_document(text: str) -> bool:

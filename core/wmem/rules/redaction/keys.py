@@ -11,6 +11,7 @@ from wmem.rules.redaction.spans import Span
 _T = r"[A-Za-z0-9_\-]"
 _A = "[A-Za-z0-9]"
 _RUN = re.compile(rf"{_T}{{16,}}+")
+_LEAST_RUN = "a" * 16
 _MAX_WORDS = 24  # characters of a run in which a key may begin
 _SHORT = rf"{_T}{{16,2048}}"
 
@@ -101,6 +102,7 @@ _WEBHOOKS = (
 )
 _CLIENT_ID = re.compile(r"\d{6,20}-[a-z0-9]{16,40}\.apps\.googleusercontent\.com")
 _BREAK = re.compile(r"(?<![A-Za-z0-9_.\-])([A-Za-z0-9_.\-]{4,}+)(\r?\n[ \t]{0,8})(?=[A-Za-z0-9_\-]{6})")
+_BREAK_END = re.compile(r"\n(?:(?<=[A-Za-z0-9_.\-]{4}\n)|(?<=[A-Za-z0-9_.\-]{4}\r\n))[ \t]{0,8}[A-Za-z0-9_\-]{6}")
 _SURE_PREFIXES = (
     *(prefix for prefix, form in _ALL_FORMS if not form.is_word and prefix not in {"AC", "SK"}),
     "eyJ",
@@ -135,11 +137,30 @@ def find_keys(reading: Reading) -> Iterator[Span]:
     text = reading.text
     if "PRIVATE KEY" in text or "SECRET KEY" in text or "PuTTY" in text:
         yield from _private_keys(text)
-    if reading.longest >= _LEAST_KEY:
-        whole = list(_tokens(text))
+    whole: list[Span] = []
+    if _may_have_tokens(reading):
+        whole += _tokens(text)
         yield from whole
-        if "\n" in text:
-            yield from _tokens_over_lines(text, whole)
+    if _may_have_broken_tokens(text) and reading.longest >= _LEAST_KEY:
+        yield from _tokens_over_lines(text, whole)
+
+
+def may_have_keys(reading: Reading) -> bool:
+    """Whether `find_keys` may find anything in a text that this is a part of."""
+    text = reading.text
+    return (
+        _may_have_tokens(reading)
+        or ("-" in reading.signs and ("PRIVATE KEY" in text or "SECRET KEY" in text or "PuTTY" in text))
+        or _may_have_broken_tokens(text)
+    )
+
+
+def _may_have_tokens(reading: Reading) -> bool:
+    return _LEAST_RUN in reading.runs or "eyJ" in reading.text or ("/" in reading.signs and "hook" in reading.text)
+
+
+def _may_have_broken_tokens(text: str) -> bool:
+    return "\n" in text and _BREAK_END.search(text) is not None and any(each in text for each in _SURE_PREFIXES)
 
 
 def _tokens_over_lines(text: str, whole: Sequence[Span]) -> Iterator[Span]:

@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
 
 from wmem.rules.redaction.checks import is_base58_checked, is_bech32, is_mod97
 from wmem.rules.redaction.formats import WORDS
@@ -41,31 +43,70 @@ _CRYPTO = re.compile(
 _MACHINE_READABLE = re.compile(
     r"[PIACV][A-Z<][A-Z]{3}(?<![A-Z0-9<]{6})[A-Z0-9<]{25,39}\s{1,8}[A-Z0-9<]{28,44}(?:\s{1,8}[A-Z0-9<]{28,36})?(?![A-Z0-9<])"
 )
-_LEAST_CRYPTO = 14
-_LEAST_WORD = 8
+_LEAST_SPACED_DIGITS = 6
+_SPACED_DIGITS = re.compile(r"[0-9](?:[ .\-]?[0-9]){5}[ .\-]?[A-Z]")
+_COUNTRIES = "|".join(
+    f"{first}[{''.join(each[1] for each in codes)}]"
+    for first, codes in groupby(sorted(map(str.lower, _LENGTH_OF)), itemgetter(0))
+)
+_IBAN_DIGITS = re.compile(rf"[0-9][0-9](?:(?<=(?:{_COUNTRIES})[0-9][0-9])|(?<=(?:{_COUNTRIES})[ ][0-9][0-9]))")
+_CRYPTO_RUN = "a" * 14
+_WORD_RUN = "A" * 8
+_SPACED_RUNS = "AAAAA AAAAA"
+"""What the last of `_SPACED` has in it."""
 
 
 def find_accounts(reading: Reading) -> Iterator[Span]:
     """IBANs, addresses of crypto currencies, identity numbers with letters."""
-    if not reading.has_digit:
+    if not reading.digits:
         return
     text = reading.text
     if "<<" in text:
         yield from (Span(*match.span(), "passport") for match in _MACHINE_READABLE.finditer(text))
+    if _may_have_iban(reading):
+        yield from _ibans(text)
+    if _may_have_spaced(reading):
+        yield from (Span(*match.span(), "national_id") for pattern in _SPACED for match in pattern.finditer(text))
+    if _WORD_RUN in reading.capitals:
+        yield from _words(text)
+    if _CRYPTO_RUN in reading.runs:
+        yield from _crypto(text)
+
+
+def may_have_accounts(reading: Reading) -> bool:
+    """Whether `find_accounts` may find anything in a text that this is a part of."""
+    return reading.digits != b"" and (
+        _WORD_RUN in reading.capitals
+        or _CRYPTO_RUN in reading.runs
+        or _may_have_spaced(reading)
+        or _may_have_iban(reading)
+        or "<<" in reading.text
+    )
+
+
+def _may_have_spaced(reading: Reading) -> bool:
+    return _SPACED_RUNS in reading.capitals or (
+        len(reading.digits) >= _LEAST_SPACED_DIGITS and _SPACED_DIGITS.search(reading.text) is not None
+    )
+
+
+def _may_have_iban(reading: Reading) -> bool:
+    return len(reading.digits) > 1 and _IBAN_DIGITS.search(reading.lower) is not None
+
+
+def _ibans(text: str) -> Iterator[Span]:
     for head in _IBAN_HEAD.finditer(text):
         start = head.start() - (3 if text[head.start() - 1] == " " else 2)
         if (end := _iban_end(text, start, head)) is not None:
             yield Span(start, end, "iban")
-    yield from (Span(*match.span(), "national_id") for pattern in _SPACED for match in pattern.finditer(text))
-    if reading.longest < _LEAST_WORD:
-        return
+
+
+def _words(text: str) -> Iterator[Span]:
     for word in _WORD.finditer(text):
         for form in WORDS.get(len(word[0]), ()):
             if form.pattern.fullmatch(word[0]) and form.check(word[0]):
                 yield Span(*word.span(), form.kind)
                 break
-    if reading.longest >= _LEAST_CRYPTO:
-        yield from _crypto(text)
 
 
 def _iban_end(text: str, start: int, head: "re.Match[str]") -> int | None:

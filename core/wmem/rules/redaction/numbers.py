@@ -12,6 +12,8 @@ from wmem.rules.redaction.spans import Span
 _RUN = re.compile(r"\d++(?:(?:[ ]?\r?\n[ ]{0,4}|%20|[ \-./+()·]{1,3}+)\d++)*+")
 _DIGITS = re.compile(r"\d+")
 _LEAST_DIGITS = 7
+_SEVEN_DIGITS = re.compile(r"[0-9](?:[ \-./+()·%\r\n]{0,7}[0-9]){6}")
+"""What is in any number that is found without four decimals."""
 _MAX_GROUPS = 8
 
 # Lengths and first digits by issuer. Thirteen digits are left out: they are the numbers of articles.
@@ -94,7 +96,7 @@ class _Group(NamedTuple):
 
 def find_numbers(reading: Reading) -> Iterator[Span]:
     """What numbers say by their form and checksum."""
-    if not reading.has_digit:
+    if not may_have_numbers(reading):
         return
     text = reading.text
     yield from _pairs_of_degrees(text)
@@ -111,6 +113,13 @@ def find_numbers(reading: Reading) -> Iterator[Span]:
             yield span
             while at < len(groups) and groups[at].start < span.end:
                 at += 1
+
+
+def may_have_numbers(reading: Reading) -> bool:
+    """Whether `find_numbers` may find anything in a text that this is a part of."""
+    return len(reading.digits) >= _LEAST_DIGITS and (
+        _SEVEN_DIGITS.search(reading.text) is not None or _FOUR_DECIMALS.search(reading.text) is not None
+    )
 
 
 def _pairs_of_degrees(text: str) -> Iterator[Span]:

@@ -5,8 +5,6 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
-from wmem.fork import cached_property
-
 # Soft hyphens, joiners, marks of direction, variation selectors, tags: they may stand within a value.
 _UNSEEN = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]+"
@@ -44,9 +42,16 @@ _FOLDABLE = re.compile(
     + "".join(map(chr, _OTHERWISE))
     + r"]|[^\D0-9]"
 )
-_NO_LETTERS = str.maketrans({chr(code): " " for code in range(128) if not chr(code).isalpha()})
-_DIGIT = re.compile("[0-9]")
 _WORD = re.compile(r"[^\W\d_]+")
+_ASCII_LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_DIGITS = b"0123456789"
+_CAPITALS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_NO_SIGNS = _ASCII_LETTERS + b" ,'!?\"" + bytes(range(128, 256))
+_NO_DIGITS = bytes(set(range(256)) - {*_DIGITS})
+_SMALL_LETTERS = bytes(code | 32 if code in _ASCII_LETTERS else 32 for code in range(256))
+_CAPITALS_ONLY = bytes(65 if code in _DIGITS + _CAPITALS else 32 if code in b" " else 0 for code in range(256))
+_RUNS_ONLY = bytes(97 if code in _ASCII_LETTERS + _DIGITS + b"_-" else 32 for code in range(256))
+CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _TO_SPACE = str.maketrans("_-./", "    ")
 # Scripts whose words are not set apart, or carry endings: labels are found in the middle of a word, too.
 _UNSPACED = re.compile("[\u0590-\u0fff\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
@@ -65,6 +70,11 @@ def _plain_forms() -> Mapping[int, str]:
     return forms | _OTHERWISE
 
 
+def split_name(name: str) -> str:
+    """The name of a field with blanks between the words that only capitals set apart."""
+    return CAMEL.sub(" ", name)
+
+
 def find_places(text: str, part: str) -> Iterator[int]:
     """Where each of the parts of a text that are equal to a given one ends."""
     at = text.find(part)
@@ -77,13 +87,27 @@ def find_places(text: str, part: str) -> Iterator[int]:
 class Reading:
     """A text as the finders read it.
 
+    What it has of signs, digits, words and runs says which finders can find nothing: a part of a text has no more.
+
     Attributes:
         text: In plain forms.
         lower: The same in small letters, of the same length.
+        digits: All of its digits.
+        signs: All of its ASCII characters but letters, digits, blanks, commas, quotation, exclamation and question marks.
     """
+
+    __slots__ = (
+        *("_bytes", "_capitals", "_is_unspaced", "_offsets", "_runs", "_with_spaces", "_words"),
+        *("digits", "lower", "signs", "text"),
+    )
 
     def __init__(self, text: str) -> None:
         self._offsets: Sequence[int] | None = None
+        self._words: Sequence[str] | None = None
+        self._with_spaces: str | None = None
+        self._runs: str | None = None
+        self._capitals: str | None = None
+        self._is_unspaced: bool | None = None
         if not text.isascii():
             if _UNSEEN.search(text):
                 text = self._drop_unseen(text)
@@ -92,6 +116,10 @@ class Reading:
         self.text = text
         lower = text.lower()
         self.lower = lower if len(lower) == len(text) else "".join(char.lower()[:1] for char in text)
+        self._bytes = text.encode("utf-8", "surrogatepass")
+        rest = self._bytes.translate(None, _NO_SIGNS)
+        self.digits = rest.translate(None, _NO_DIGITS)
+        self.signs = rest.translate(None, _DIGITS).decode("ascii")
 
     def _drop_unseen(self, text: str) -> str:
         """The text without them, and where its characters stood."""
@@ -113,28 +141,45 @@ class Reading:
             return start, end
         return self._offsets[start], self._offsets[end - 1] + 1
 
-    @cached_property
-    def has_digit(self) -> bool:
-        """Whether there is a digit."""
-        return _DIGIT.search(self.text) is not None
+    @property
+    def words(self) -> Sequence[str]:
+        """Its words in small letters, without digits and underscores, each as often as it stands there."""
+        if self._words is None:
+            if self.text.isascii():
+                self._words = self._bytes.translate(_SMALL_LETTERS).decode("ascii").split()
+            else:
+                self._words = _WORD.findall(self.lower)
+        return self._words
 
-    @cached_property
-    def words(self) -> frozenset[str]:
-        """Its words in small letters, without digits and underscores."""
-        lower = self.lower
-        return frozenset(lower.translate(_NO_LETTERS).split() if lower.isascii() else _WORD.findall(lower))
+    @property
+    def runs(self) -> str:
+        """Its bytes with ``a`` for Latin letters, digits, hyphens and underscores, and blanks for all else."""
+        if self._runs is None:
+            self._runs = self._bytes.translate(_RUNS_ONLY).decode("ascii")
+        return self._runs
 
-    @cached_property
+    @property
+    def capitals(self) -> str:
+        """Its bytes with ``A`` for Latin capitals and digits, and no other letters; blanks stay."""
+        if self._capitals is None:
+            self._capitals = self._bytes.translate(_CAPITALS_ONLY).decode("ascii")
+        return self._capitals
+
+    @property
     def longest(self) -> int:
         """The length of the longest stretch without white space."""
         return max(map(len, self.text.split()), default=0)
 
-    @cached_property
+    @property
     def with_spaces(self) -> str:
         """In small letters, with spaces for what joins the words of a name."""
-        return self.lower.translate(_TO_SPACE)
+        if self._with_spaces is None:
+            self._with_spaces = self.lower.translate(_TO_SPACE)
+        return self._with_spaces
 
-    @cached_property
+    @property
     def is_unspaced(self) -> bool:
         """Whether it has words of scripts that do not set words apart."""
-        return not self.text.isascii() and _UNSPACED.search(self.text) is not None
+        if self._is_unspaced is None:
+            self._is_unspaced = not self.text.isascii() and _UNSPACED.search(self.text) is not None
+        return self._is_unspaced

@@ -18,8 +18,8 @@ from wmem.errors import InvalidInputError
 from wmem.log import find_logger, log_callback_failure
 from wmem.model.checks import check_flag
 from wmem.model.vault import Vault
-from wmem.rules.redaction.finders import find_spans, kind_of_field
-from wmem.rules.redaction.json_values import is_id, quote_of_number, redact_text, redact_value
+from wmem.rules.redaction.finders import find_spans, kind_of_field, may_have_spans
+from wmem.rules.redaction.json_values import collect_texts, is_id, quote_of_number, redact_text, redact_value
 from wmem.rules.redaction.kinds import ALL, REDACTION_KINDS
 from wmem.rules.redaction.spans import Span, find_marks, is_full, mark_pattern, merge_spans, spare_marks
 
@@ -27,6 +27,7 @@ _LOGGER = find_logger(__name__)
 _MAX_PASSES = 4
 _DIGEST_CHARS = 16
 _WITHHELD = "withheld"
+_NOT_WITHIN = "\0"  # is within no value, label or word
 _KIND_NAME = re.compile(r"[a-z][a-z0-9_]{0,47}")
 
 Recognizer: TypeAlias = Callable[[str], Iterable[Span]]
@@ -131,7 +132,7 @@ class Redaction:
         Names of fields stay, and say what stands in them: ``{"password": "…"}``. Texts that are JSON documents, such as
         the arguments of tools, stay documents. The value that it is given is not changed.
         """
-        if not self.active:
+        if not self.active or leaves_alone(self, value):
             return value, {}
         counts: dict[str, int] = {}
         return redact_value(value, partial(self._hide, counts)), counts
@@ -189,6 +190,12 @@ class Redaction:
         mark = f"[REDACTED_{name}_{digest}]"
         self.vault.store(mark, value)
         return mark
+
+
+def leaves_alone(redaction: Redaction, value: object) -> bool:
+    """Whether it is sure that redaction leaves a JSON value as it is; False if that takes reading it."""
+    texts: list[str] = []
+    return not redaction.recognizers and collect_texts(value, texts) and not may_have_spans(_NOT_WITHIN.join(texts))
 
 
 def _check_text(text: object) -> None:

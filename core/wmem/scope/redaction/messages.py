@@ -1,5 +1,6 @@
 """Redaction of messages: their parts, calls of tools, names, metadata, and a framework's own form of them."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from wmem.model._reasoning import is_signed
@@ -10,8 +11,11 @@ from wmem.model.row import Row
 from wmem.model.standing import StandingRequest
 from wmem.model.values import dump_model
 from wmem.rules.redaction import Redaction
-from wmem.scope.redaction.values import Counts, redact_texts, redact_value, sum_counts
+from wmem.scope.redaction.values import Counts, hide_sealed, redact_texts, redact_value, sum_counts
 from wmem.tokens.counter import Counter, count_message
+
+_FIELDS = frozenset(Message.model_fields)
+_PART_FIELDS = frozenset(Part.model_fields)
 
 
 def redact_message(redaction: Redaction, message: Message) -> tuple[Message, Counts]:
@@ -71,6 +75,31 @@ def _redact_part(redaction: Redaction, part: Part, counts: list[Counts]) -> Part
 def _redact_call(redaction: Redaction, call: ToolCall, counts: list[Counts]) -> ToolCall:
     [arguments] = redact_texts(redaction, [call.arguments], counts)
     return call if arguments == call.arguments else call.model_copy(update={"arguments": arguments})
+
+
+def list_read(fields: Mapping[str, Any]) -> list[Any] | None:
+    """What `redact_message` reads of a message, given its stored fields; None if they are not those of a message."""
+    if type(fields) is not dict or not fields.keys() <= _FIELDS:
+        return None
+    read: list[Any] = [fields.get("name")]
+    for part in fields.get("parts", ()):
+        if type(part) is not dict or not part.keys() <= _PART_FIELDS:
+            return None
+        read.append(part.get("text"))
+        read.append(hide_sealed(part.get("url")))
+        if data := part.get("data"):
+            read.append(hide_sealed(data))
+    for call in fields.get("tool_calls", ()):
+        if type(call) is not dict:
+            return None
+        read.append(call.get("arguments"))
+    if metadata := fields.get("metadata"):
+        read.append(hide_sealed(metadata))
+    if native := fields.get("native"):
+        if type(native) is not dict:
+            return None
+        read.append(hide_sealed(native.get("data")))
+    return read
 
 
 def redact_message_row(redaction: Redaction, row: Row, counter: Counter | None) -> tuple[Row, Counts]:

@@ -9,10 +9,11 @@ from wmem.model.row import Row
 from wmem.model.row_text import row_text
 from wmem.model.values import dump_json, load_json
 from wmem.rules.redaction import Redaction
+from wmem.rules.redaction.redaction import leaves_alone
 from wmem.rules.redaction.spans import find_marks, is_full
-from wmem.scope.redaction.messages import redact_message_row
+from wmem.scope.redaction.messages import list_read, redact_message_row
 from wmem.scope.redaction.texts import redact_text
-from wmem.scope.redaction.values import Counts, redact_texts, redact_value, sum_counts
+from wmem.scope.redaction.values import NO_COUNTS, Counts, hide_sealed, redact_texts, redact_value, sum_counts
 from wmem.tokens.counter import Counter
 
 _MARK = b"[REDACTED_"
@@ -28,6 +29,8 @@ def redact_row(redaction: Redaction, row: Row, counter: Counter | None = None) -
     Args:
         counter: Counts the tokens of what is stored; None leaves tokens of a changed text uncounted.
     """
+    if _is_clean(redaction, row):
+        return row, NO_COUNTS
     if row.role is not None:
         made, counts = redact_message_row(redaction, row, counter)
     elif row.key is not None:
@@ -51,6 +54,43 @@ def redact_row(redaction: Redaction, row: Row, counter: Counter | None = None) -
     if made.content != row.content and made.rest is not None:
         made = reseal(made, row.content)
     return _with_status(made), total
+
+
+def _is_clean(redaction: Redaction, row: Row) -> bool:
+    """Whether it is sure that nothing in a row is redacted: nearly all rows have nothing that a value begins with."""
+    rest = row.rest or b""
+    if redaction.recognizers or _MARK in row.content or _MARK in rest or b'"redaction_status"' in rest:
+        return False
+    content = load_json(row.content)
+    read = [content] if row.key is None else [hide_sealed({row.key: content})]
+    if row.role is not None:
+        if (said := list_read(content)) is None:
+            return False
+        read = [*said, *(each.text for each in row.standing)]
+    if row.tags:
+        read += row.tags
+    if rest:
+        read += _list_read_of_rest(load_json(rest), row.type)
+    return leaves_alone(redaction, read)
+
+
+def _list_read_of_rest(rest: Mapping[str, Any], type: str) -> list[Any]:
+    """What `_redact_rest` reads."""
+    relations = rest.get("relations")
+    about = (
+        [each.get("metadata") for each in relations if isinstance(each, Mapping)] if isinstance(relations, list) else []
+    )
+    metadata = rest.get("metadata")
+    return [
+        hide_sealed(metadata, _own_fields(metadata, type)) if isinstance(metadata, Mapping) else None,
+        rest.get("participants"),
+        hide_sealed(rest.get("sources"), _POINTERS) if type != "turn" else None,
+        hide_sealed(about),
+    ]
+
+
+def _own_fields(metadata: Mapping[str, Any], type: str) -> frozenset[str]:
+    return _SKILL if type == "skill" and "counted_until" in metadata else _PROMOTION
 
 
 def clean_text(redaction: Redaction | None, row: Row) -> str:
@@ -80,8 +120,7 @@ def _redact_fields(redaction: Redaction, row: Row) -> tuple[Row, Counts]:
 def _redact_rest(redaction: Redaction, rest: Mapping[str, Any], counts: list[Counts], type: str) -> dict[str, Any]:
     made = dict(rest)
     if isinstance(metadata := rest.get("metadata"), Mapping):
-        own = _SKILL if type == "skill" and "counted_until" in metadata else _PROMOTION
-        made["metadata"], told = redact_value(redaction, metadata, own)
+        made["metadata"], told = redact_value(redaction, metadata, _own_fields(metadata, type))
         counts.append(told)
     if isinstance(participants := rest.get("participants"), list):
         made["participants"] = [*redact_texts(redaction, participants, counts)]

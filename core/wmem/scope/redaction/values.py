@@ -40,15 +40,22 @@ def redact_value(redaction: Redaction, value: Any, sealed: frozenset[str] = froz
         sealed: Names of further fields that stay as they are.
     """
     passed = _SEALED | sealed
-    made, counts = redaction.redact_json(_hide(value, passed))
+    made, counts = redaction.redact_json(hide_sealed(value, sealed))
     return (_show(value, made, passed), counts) if counts else (value, NO_COUNTS)
+
+
+def hide_sealed(value: Any, sealed: frozenset[str] = frozenset()) -> Any:
+    """What `redact_value` reads of a value."""
+    return _hide(value, _SEALED | sealed if sealed else _SEALED)
 
 
 def _hide(value: Any, sealed: frozenset[str]) -> Any:
     """The value without what stays as it is."""
-    if _is_opaque(value):
-        return None
-    if isinstance(value, Mapping):
+    if isinstance(value, str):
+        return None if _is_opaque(value) else value
+    if isinstance(value, dict | Mapping):
+        if _is_opaque(value):
+            return None
         return {name: None if name in sealed else _hide(each, sealed) for name, each in value.items()}
     return [_hide(each, sealed) for each in value] if isinstance(value, list | tuple) else value
 

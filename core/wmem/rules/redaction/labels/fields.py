@@ -7,10 +7,9 @@ from functools import lru_cache
 from wmem.rules.redaction.labels.beside import accepts
 from wmem.rules.redaction.labels.finder import load_labels
 from wmem.rules.redaction.labels.table import split_words
-from wmem.rules.redaction.reading import Reading
+from wmem.rules.redaction.reading import CAMEL, Reading, split_name
 from wmem.rules.redaction.spans import Span
 
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _JOINTS = re.compile(r"[\s_\-./:]+")
 _MAX_NAME = 64
 _MAX_WORDS = 8
@@ -51,7 +50,7 @@ def kind_of_field(name: str, value: str) -> str | None:
 def kind_of_name(name: str) -> str | None:
     """The kind that the name of a field or a column tells, whatever stands in it."""
     kinds = load_labels().kinds
-    words = _JOINTS.split(Reading(_CAMEL.sub(" ", name)).lower.strip())[:_MAX_WORDS]
+    words = _JOINTS.split(Reading(split_name(name)).lower.strip())[:_MAX_WORDS]
     end = len(words)
     while end:
         for start in range(end):
@@ -66,9 +65,7 @@ def kind_of_name(name: str) -> str | None:
 
 def find_in_columns(reading: Reading) -> Iterator[Span]:
     """Values below a name of a column, in a table whose columns are set apart by commas, semicolons, bars or tabs."""
-    if "\n" not in reading.text or not (
-        reading.is_unspaced or _CAMEL.search(reading.text) or not reading.words.isdisjoint(load_labels().words)
-    ):
+    if not may_have_columns(reading):
         return
     rows = _ROW.finditer(reading.text)
     kinds: dict[int, str] = {}
@@ -79,6 +76,18 @@ def find_in_columns(reading: Reading) -> Iterator[Span]:
             columns = row[0].count(delimiter) if delimiter else 0
         elif kinds and row[0].count(delimiter) == columns:
             yield from _read_row(row, delimiter, kinds)
+
+
+def may_have_columns(reading: Reading) -> bool:
+    """Whether `find_in_columns` may find anything in a text that this is a part of."""
+    text = reading.text
+    return (
+        "\n" in text
+        and ("," in text or "|" in text or "\t" in text or ";" in text)
+        and (
+            reading.is_unspaced or CAMEL.search(text) is not None or not load_labels().longest.isdisjoint(reading.words)
+        )
+    )
 
 
 def _read_header(line: str) -> tuple[str, dict[int, str]]:

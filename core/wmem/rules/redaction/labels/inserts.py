@@ -17,9 +17,9 @@ _PIECE = re.compile(r"'(?:[^'\\]|''|\\.)*+'?|\"(?:[^\"\\]|\"\"|\\.)*+\"?|[(),;]|
 
 def find_in_inserts(reading: Reading) -> Iterator[Span]:
     """Values whose column has the name of a kind."""
-    text, lower = reading.text, reading.lower
-    if "values" not in lower or "into" not in reading.words:
+    if not may_have_inserts(reading):
         return
+    text, lower = reading.text, reading.lower
     end = 0
     for place in find_places(lower, "into"):
         if place < end or not (header := _COLUMNS_HERE.match(text, place)):
@@ -30,6 +30,11 @@ def find_in_inserts(reading: Reading) -> Iterator[Span]:
             for span in _read_rows(text, end, kinds):
                 yield span
                 end = span.end
+
+
+def may_have_inserts(reading: Reading) -> bool:
+    """Whether `find_in_inserts` may find anything in a text that this is a part of."""
+    return "(" in reading.signs and "values" in reading.lower and "into" in reading.words
 
 
 def _read_rows(text: str, start: int, kinds: list[str | None]) -> Iterator[Span]:
