@@ -38,6 +38,18 @@ NO_SUMMARIES = {
         "申し訳ありませんが、お手伝いできません。",
         "К сожалению, я не могу помочь с этим.",  # noqa: RUF001  # Russian on purpose
         "عذرا، لا أستطيع المساعدة في ذلك.",
+        "Przepraszam, nie mogę tego zrobić.",
+        "Niestety nie mogę streścić tej rozmowy.",
+        "Sinto muito, não consigo fazer isso.",
+        "Sono spiacente, non riesco a farlo.",
+        "Özür dilerim, bunu yapamam.",
+        "미안하지만 도와드릴 수 없습니다.",
+    ),
+    "asked for the texts": (
+        "Please share the conversation you'd like me to summarize.",
+        "Sure! Please provide the text, and I'll summarize it.",
+        "I'd be happy to help with a summary. What should I read?",
+        "Could you please paste the messages to summarize?",
     ),
     "error": (
         "Error: rate limit reached",
@@ -77,6 +89,8 @@ def test_what_is_no_text_is_not_taken(answer: object) -> None:
         "Ada said: I can't come on 12 March, so the demo is on the 14th.",
         "The build failed with Error 500 in checkout; Kofi fixed it in 3f9c2a1.",
         "- Flight at 7:45, terminal 2\n- No meat for Bo",
+        "Please send the invoice to Bo, Ada said; it is due on 4 May.",
+        "Niestety lot z 12 marca odwołano; nowy jest o 9:40.",
         "Unfortunate delays moved the release to 4 May.",
         "Request 771 was merged; request timeouts are 30 s now.",
         "404 tests pass, 3 fail.",

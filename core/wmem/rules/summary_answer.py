@@ -44,9 +44,17 @@ _TASK = re.compile(
 _FOREIGN_REFUSAL = _opening(
     r"(?:es )?tut mir leid|entschuldig\w*|leider kann ich|ich kann (?:\w+ ){0,4}nicht",
     r"je suis désolée?|désolée?\b|je ne peux pas|lo siento|no puedo|desculpe|lamento|não posso|mi dispiace|non posso",
-    r"het spijt me|ik kan (?:\w+ ){0,4}niet|przykro mi|nie mogę|üzgünüm|извините|простите|к сожалению|я не могу",
-    r"抱歉|很抱歉|对不起|對不起|我无法|我無法|我不能|申し訳|すみません|恐れ入りますが|죄송|عذر|آسف|لا أستطيع|क्षमा",
+    r"je regrette|perdón|lo lamento|sinto muito|não consigo|(?:sono )?spiacente|non riesco",
+    r"het spijt me|ik kan (?:\w+ ){0,4}niet|przykro mi|przepraszam|(?:niestety,? )?nie mogę|nie jestem w stanie",
+    r"üzgünüm|özür dilerim|извините|простите|прошу прощения|к сожалению|я не могу",
+    r"抱歉|很抱歉|对不起|對不起|不好意思|我无法|我無法|我不能|申し訳|すみません|ごめんなさい|恐れ入りますが",
+    r"죄송|미안|عذر|آسف|لا أستطيع|لا يمكنني|क्षमा",
 )
+_REQUEST = _opening(
+    r"(?:(?:sure|of course|certainly|okay)\W+)?(?:please|could you|can you) (?:please )?(?:share|provide|paste|send)",
+    r"(?:(?:sure|of course|certainly|okay)\W+)?i['’](?:d|m|ll) (?:be )?(?:happy|glad|ready) to",
+)
+_SUMMING = re.compile(r"summar", re.IGNORECASE)
 _ERROR = _opening(
     r"error(?: code)?\s*[:\d(]|error (?:generating|occurred|while)|an? (?:\w+ )?error (?:occurred|has)",
     r"exception\s*[:(]",
@@ -113,6 +121,8 @@ def _find_fault(text: str) -> str:
     )
     if refuses:
         return "refused"
+    if len(text) <= _MAX_SHORT and _REQUEST.match(opening) and _SUMMING.search(opening):
+        return "asked for the texts"
     return "returned its own instruction" if echoes_prompt(text) else ""
 
 
