@@ -28,7 +28,13 @@ _REPLACEMENTS = {
     **dict.fromkeys(("table_name", "db_schema"), f"a store holds agents and sessions; {_STORE_BY_URL}"),
     "summarize_prompt": "pass summary=, the tokens of a summary of what is left out, and summarizer= for a model",
     "count_initial_tokens": "initial_token_count always counts",
-    **dict.fromkeys(("key", "client", "embedder", "policy", "clock"), "pass memory=wmem.open(…), or store="),
+    **dict.fromkeys(
+        (
+            *("key", "client", "embedder", "policy", "clock", "create", "retention", "media_tokens"),
+            *("memory_types", "default_filters", "enable_tool_tracking"),
+        ),
+        "pass memory=wmem.open(…), or store=",
+    ),
     "counter": "pass tokenizer_fn=, or memory=wmem.open(…, counter=…)",
     "session": "pass session_id=",
 }

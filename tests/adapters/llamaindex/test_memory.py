@@ -478,6 +478,14 @@ def test_an_option_of_llamaindexs_own_memories_is_refused_with_what_takes_its_pl
     assert "sqlite+" not in str(failure.value), "a URI may hold a password"
 
 
+def test_every_option_of_an_opening_is_honoured_or_refused_with_a_reason() -> None:
+    honoured = set(inspect.signature(WmemMemory.from_defaults).parameters)
+    for name in set(inspect.signature(wmem.open).parameters) - honoured:
+        foreign: dict[str, Any] = {name: None}
+        with pytest.raises(InvalidInputError, match=f"takes no {name}: "):
+            WmemMemory.from_defaults(session_id="s", url="memory://x", agent_id="a", **foreign)
+
+
 @pytest.mark.parametrize("base", [Memory, ChatMemoryBuffer])
 def test_every_option_of_llamaindexs_own_memories_is_honoured_or_refused_with_a_reason(base: Any) -> None:
     honoured = set(inspect.signature(WmemMemory.from_defaults).parameters)
