@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.matrix import examples
 from tests.pattern_steps import attacks
 from tests.properties.test_patterns import PATTERNS
+from tests.redaction.fresh import make_plants
 from tests.redaction.held_out import HELD_OUT
 from tests.redaction.look_alikes import LOOK_ALIKES
 from tests.redaction.plants import PLANTS
@@ -28,7 +29,7 @@ from wmem.rules.redaction.redaction import leaves_alone
 from wmem.rules.redaction.spans import Span
 from wmem.scope.redaction import redact_row, rows
 
-TEXTS = [*(plant.text for plant in (*PLANTS, *HELD_OUT)), *LOOK_ALIKES]
+TEXTS = [*(plant.text for plant in (*PLANTS, *HELD_OUT, *make_plants(11), *make_plants(12))), *LOOK_ALIKES]
 PIECES = [
     *TEXTS,
     *HOSTILE.values(),
