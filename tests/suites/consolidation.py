@@ -737,6 +737,20 @@ class PurgeSuite(FacetSuite):
         # An erasure takes what is left of it.
         assert copy.id in call(memory.scope("s1").erase, source.id).ids
 
+    def test_what_comes_soon_after_a_purge_waits_for_the_next_one_or_until_it_is_asked_for(
+        self, memory: wmem.AgentMemory, call: Call, clock: Clock
+    ) -> None:
+        for number, text in enumerate((self.SECRET, TEA, "The inn has nine rooms.")):
+            self.promote(memory, call, clock, f"s{number}", text)
+            call(memory.maintain)
+            clock.advance(DAY)
+        clock.advance(28 * DAY)
+        changed = []
+        for jobs in (None, None, [PURGE], [PURGE]):
+            changed.append(call(memory.maintain, jobs).jobs[PURGE].changed)
+            clock.advance(DAY)
+        assert changed == [1, 0, 1, 0]
+
     def test_its_bytes_leave_the_store(
         self, memory: wmem.AgentMemory, call: Call, clock: Clock, store_bytes: Any, backend: str
     ) -> None:

@@ -84,6 +84,18 @@ class SkillsSuite(FacetSuite):
         assert before.importance is not None
         assert after.importance > before.importance
 
+    def test_a_single_use_more_counts_once_it_is_asked_for_or_much_is_new(
+        self, memory: wmem.AgentMemory, call: Call
+    ) -> None:
+        for number in range(16):
+            work(memory, call, f"session-{number}", number)
+        call(memory.maintain)
+        work(memory, call, "session-16", 16)
+        call(memory.maintain)
+        assert [each.metadata["support"] for each in skills(memory, call)] == [16]
+        call(memory.maintain, JOB)
+        assert [each.metadata["support"] for each in skills(memory, call)] == [17]
+
     def test_nothing_is_extracted_where_that_is_off(self, open_memory: MemoryOpener, call: Call) -> None:
         memory = open_memory(enable_skill_extraction=False)
         for number in range(4):

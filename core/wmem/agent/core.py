@@ -309,7 +309,8 @@ class AgentCore:
         standing = yield from find_unchanged(engine, self.looks, self.settings.clock())
         clock = self.settings.clock
         done = yield from maintain(engine, self.agent_id, paths, clock, looks=self.looks, standing=standing)
-        done = done._replace(jobs=(yield from self._run_jobs(chosen, root, paths, standing)))
+        named = jobs is not None
+        done = done._replace(jobs=(yield from self._run_jobs(chosen, root, paths, standing, named=named)))
         store = vector_store_handle(root)
         if self.agent_id in engine.unpurged_agents:
             log_remaining(root, "disposed", (yield from compact_and_purge(root)))
@@ -324,7 +325,7 @@ class AgentCore:
         return done._replace(closed=(yield from self._close_idle_sessions(paths, standing)))
 
     def _run_jobs(
-        self, jobs: Sequence[Job], root: Handle, paths: Sequence[Path], standing: Mapping[Path, Cursor]
+        self, jobs: Sequence[Job], root: Handle, paths: Sequence[Path], standing: Mapping[Path, Cursor], *, named: bool
     ) -> Flow[Mapping[str, JobReport]]:
         if not self.settings.features.has_long_term or is_clock_ahead(self.settings.clock):
             return {}
@@ -337,6 +338,7 @@ class AgentCore:
             now=self.settings.clock(),
             store=self.job_store,
             extracts_skills=self.turn_options.enable_skill_extraction,
+            named=named,
         )
         return (yield from run_jobs(jobs, context))
 

@@ -122,7 +122,9 @@ def extract_skills(context: JobContext) -> Flow[JobReport]:
         # Of a scope that is there: what is known of others is forgotten.
         key = _MINED, next(path for name in (EPISODIC, CONVERSATION) if (path := (*scope, name)) in context.paths)
         mined = context.store.values.get(key)
-        if isinstance(mined, _Mined) and (mined.version == version or mined.may_wait(traces, version, context.now)):
+        if isinstance(mined, _Mined) and (
+            mined.version == version or (not context.named and mined.may_wait(traces, version, context.now))
+        ):
             continue
         newest = _choose_newest(traces)
         skills = [to_skill(pattern) for pattern in mine(newest)]

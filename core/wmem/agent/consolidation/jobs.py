@@ -81,6 +81,7 @@ class JobContext:
         now: UTC epoch seconds, for the whole pass.
         store: What this job remembers of earlier passes.
         extracts_skills: Whether skills are made of tool calls.
+        named: Whether the jobs were asked for by name: then none of them waits for more to do.
     """
 
     engine: Engine[Any]
@@ -91,6 +92,7 @@ class JobContext:
     standing: Mapping[Path, Cursor] = field(default_factory=dict)
     store: JobStore = field(default_factory=JobStore)
     extracts_skills: bool = True
+    named: bool = False
 
     @property
     def settings(self) -> Settings:

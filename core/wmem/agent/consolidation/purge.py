@@ -1,8 +1,8 @@
 """Job ``purge``: what a job of maintenance took away longer than `SemanticSettings.undo_s` ago is gone for good.
 
-By the eighth part of that time later, and within a week: a process purges no more often. What a live item still points
-to stays. Of a promoted copy a tombstone with its origins stays, by which the promotion of its source finds that it was
-here: the newest `MAX_TOMBSTONES` of each scope. The bytes leave the store at once.
+By the eighth part of that time later, and within a week: a process purges no more often, unless it is asked to by name.
+What a live item still points to stays. Of a promoted copy a tombstone with its origins stays, by which the promotion of
+its source finds that it was here: the newest `MAX_TOMBSTONES` of each scope. The bytes leave the store at once.
 """
 
 from collections.abc import Mapping, Sequence
@@ -106,7 +106,7 @@ def _decide(ids: Sequence[str], now: float, state: State) -> tuple[Sequence[Chan
 def _run(context: JobContext) -> Flow[JobReport]:
     purged: list[Handle] = []
     undo_s, since = context.types.semantic.undo_s, context.now - context.store.purged_at
-    if undo_s is not None and 0 <= since < min(undo_s * _PAUSE_SHARE, _MAX_PAUSE_S):
+    if undo_s is not None and not context.named and 0 <= since < min(undo_s * _PAUSE_SHARE, _MAX_PAUSE_S):
         return JobReport()
     scopes = [*context.long_term(SEMANTIC), *context.long_term(EPISODIC)]
     report = yield from run_in_each(scopes, lambda handle: _purge_in(context, purged, handle))
