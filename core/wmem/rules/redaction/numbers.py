@@ -64,6 +64,8 @@ _MOBILE_HERE = re.compile(
     r"0[67]\d{8}(?!\d)|07\d{9}(?!\d)|01[567]\d{8,9}(?!\d)|05\d{9}(?!\d)|04\d{8}(?!\d)|0[789]0\d{8}(?!\d)|010\d{8}(?!\d)"
 )
 _MOBILE_OF_CHINA_HERE = re.compile(r"1[3-9]\d{9}(?!\d)")
+_DIALLED_HERE = re.compile(r"00(?:[2-689]\d|7)\d{9,12}(?!\d)")
+"""An international number without groups; numbers that are filled up with zeros are shorter mostly, or begin with more."""
 _LEAST_PHONE, _MOST_PHONE = 9, 15
 _MOST_NATIONAL = 13
 _LEAST_WHOLE = 11  # digits of a number that is not apart in groups
@@ -74,6 +76,10 @@ _OTHER_NUMBER_HERE = re.compile(
     r"|заказ|заказа|счёт-фактура|订单|訂單|单号|發票|发票|注文|注文番号|伝票番号|주문|주문번호|طلب|فاتورة)(?:[ \-]?(?:no|nr|number|numéro|número|numero|nummer|numer|id|13|10|号|號|番号|번호|номер))?[.:#=：＃°º ]{0,3}$"
 )
 """Words before a number of another kind."""
+_TIME_BEFORE_HERE = re.compile(
+    r"(?:(?:^|[^A-Za-z])(?:ts|at|time|times?tamp|epoch|millis|created|updated)|[a-z](?:At|Time|Timestamp|Ts)|[Tt]imestamp)(?:_?ms)?\\{0,3}[\"']?[ ]{0,2}[:=]?[ ]{0,2}[\"']?$"
+)
+"""The name of a field of time, whose milliseconds have the form of an identity number."""
 _PAIR_HERE = re.compile(
     r"[+\-]?(?:90(?:\.0{4,})?|[1-8]?\d\.\d{4,15})°?[ ]?[NSns]?[ ]?[,;][ ]?[+\-]?(?:180(?:\.0{4,})?|(?:1[0-7]\d|\d{1,2})\.\d{4,15})(?![\d.]*\d|[ ]?,[ ]?[+\-]?\d)"
 )
@@ -207,7 +213,10 @@ def _card(reading: Reading, groups: list[_Group], at: int) -> Span | None:
 
 def _format(reading: Reading, start: int, group: _Group) -> Span | None:
     size = group.end - start
-    if size >= _LEAST_WHOLE and _OTHER_NUMBER_HERE.search(reading.lower, max(0, start - _CONTEXT), start):
+    before = max(0, start - _CONTEXT)
+    if size >= _LEAST_WHOLE and (
+        _OTHER_NUMBER_HERE.search(reading.lower, before, start) or _TIME_BEFORE_HERE.search(reading.text, before, start)
+    ):
         return None
     for form in FORMATS.get(size, ()):
         match = form.pattern.match(reading.text, start)
@@ -233,7 +242,7 @@ def _phone(reading: Reading, start: int) -> Span | None:
         return None  # no country's
     if text.startswith("00", start):
         match = _INTERNATIONAL_HERE.match(text, start)
-        is_grouped = match is not None and not match[0].isdigit()
+        is_grouped = match is not None and (not match[0].isdigit() or _DIALLED_HERE.match(text, start) is not None)
         return _if_phone(text, start, match, _LEAST_PHONE + 2, _MOST_PHONE + 2) if is_grouped else None
     opened = start and text[start - 1] == "("
     if match := _NATIONAL_HERE.match(text, start):

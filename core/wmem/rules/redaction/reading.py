@@ -55,6 +55,8 @@ CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _TO_SPACE = str.maketrans("_-./", "    ")
 # Scripts whose words are not set apart, or carry endings: labels are found in the middle of a word, too.
 _UNSPACED = re.compile("[\u0590-\u0fff\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_PART_OF_WORD = re.compile(r"[^\W\d_\u0590-\u11ff\u3040-\ufaff]+|[\u0590-\u11ff\u3040-\ufaff]+")
+"""A word, or what is of one script of it: `IMEI` in `IMEI是`."""
 
 
 @cache
@@ -148,7 +150,7 @@ class Reading:
             if self.text.isascii():
                 self._words = self._bytes.translate(_SMALL_LETTERS).decode("ascii").split()
             else:
-                self._words = _WORD.findall(self.lower)
+                self._words = (_PART_OF_WORD if self.is_unspaced else _WORD).findall(self.lower)
         return self._words
 
     @property

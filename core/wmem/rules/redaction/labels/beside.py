@@ -15,7 +15,7 @@ _LONG_REACH = 320  # of the words of a recovery phrase
 _REACH = 72  # characters between a label and its value
 
 _NUMBER_HERE = re.compile(
-    r"(?:[A-Za-z]{1,5}(?=\d)|[A-Z]{1,4}[ \-](?=\d))?\d[A-Za-z0-9]{0,30}(?:(?:[ ]?\r?\n[ ]{0,4}|%20|[ .\-/()]{1,2})[A-Za-z0-9]{0,12}?\d[A-Za-z0-9]{0,12}){0,7}(?:[ \-][A-Z]{1,2}(?![A-Za-z0-9]))?"
+    r"(?:[A-Za-z]{1,5}(?=\d)|[A-Z]{6,8}(?=\d)|[A-Z]{1,4}[ \-](?=\d))?\d[A-Za-z0-9]{0,30}(?:(?:[ ]?\r?\n[ ]{0,4}|%20|[ .\-/()]{1,2})[A-Za-z0-9]{0,12}?\d[A-Za-z0-9]{0,12}){0,7}(?:[ \-][A-Z]{1,2}(?![A-Za-z0-9]))?"
 )
 _PHONE_HERE = re.compile(r"[+(]{0,2}\d(?:(?:[ ]?\r?\n[ ]{0,4}|%20|[ .\-/()]{0,3})\d){4,17}")
 _PIN_HERE = re.compile(r"\d(?:[ \-]?\d){2,12}|[A-Z0-9]{3,4}-[A-Z0-9]{3,4}")
@@ -32,7 +32,7 @@ _LOCATION_HERE = re.compile(
 )
 _IS_PAIR_HERE = re.compile(r"\d[^\d.]*[,;/ ][^\d.]*\d")
 _PLATE_HERE = re.compile(r"(?=[^\n]{0,10}?\d)[A-Z0-9ÄÖÜА-Я\u4e00-\u9fff]{1,4}(?:[ \-·]?[A-Z0-9А-Я]{1,6}){1,3}")
-_SEED_HERE = re.compile(r"[a-z]{3,10}(?:[ ,]{1,2}\n?[a-z]{3,10}){11,25}(?![a-z])")
+_SEED_HERE = re.compile(r"[a-z]{3,10}(?:[ ,]{1,2}\n?[a-z]{3,10}){11,25}(?![a-z\u00c0-\u024f])")
 _JOINT_HERE = re.compile(r"[ ]?(?:[,、;/]|and|or|und|oder|et|ou|y|e|o|en|of|i|lub|и|или|和|或|と|및)[ ]?(?:and |or )?")
 _JUST_HERE = re.compile(r"[\"']?[ \t\n,(\-]{1,3}[\"']?")
 _LEAST_JUST = 7
@@ -50,6 +50,9 @@ _MONEY_AFTER_HERE = re.compile(
 )
 
 
+_WORD_OF_CAPITALS_HERE = re.compile(r"(?=(?:[A-Z]*\d){2})(?=\d*[A-Z])[A-Z0-9]{8,18}")
+_MAY_BE_WORDS = frozenset({"passport", "driving_licence", "national_id", "health_id"})
+"""Kinds of ids that may have more letters than digits, as `C4VJ7RK2L`."""
 _MAY_BE_DATES = frozenset({"date_of_birth", "location", "pin", "card_security_code", "bank_account"})
 
 
@@ -130,14 +133,25 @@ def accepts(kind: str, value: str) -> bool:
     if kind in ("secret", "session"):
         return is_secret(value, quoted=True, assigned=True)
     shape = _SHAPES[kind]
-    digits = sum(map(str.isdigit, value))
     if kind == "seed_phrase" or kind in ("date_of_birth", "location", "vehicle_id"):
-        return shape.pattern.match(value) is not None and (kind != "location" or _is_precise(value))
+        return (
+            shape.pattern.match(value) is not None
+            and (kind != "location" or _is_precise(value))
+            and (kind != "date_of_birth" or not _OLD_HERE.search(value))
+        )
     return (
-        shape.least <= digits <= shape.most
+        _has_digits(kind, shape, value)
         and len(value) <= 2 * shape.most
         and (kind in _MAY_BE_DATES or not _DATE_HERE.fullmatch(value))
     )
+
+
+def _has_digits(kind: str, shape: _Shape, value: str) -> bool:
+    """Whether a value has as many digits as its kind, or is one word of capitals and digits where ids are such."""
+    digits = sum(map(str.isdigit, value))
+    if digits > shape.most:
+        return False
+    return digits >= shape.least or (kind in _MAY_BE_WORDS and _WORD_OF_CAPITALS_HERE.fullmatch(value) is not None)
 
 
 def _is_precise(value: str) -> bool:
@@ -174,7 +188,7 @@ def _check_value(text: str, kind: str, shape: _Shape, start: int, end: int) -> S
     end = start + len(value)
     if kind == "phone":
         end = find_extension(text, end)
-    if not shape.least <= digits <= shape.most or not is_free_after(text, end):
+    if not _has_digits(kind, shape, value) or not is_free_after(text, end):
         return None
     if kind == "date_of_birth" and _OLD_HERE.search(value):
         return None

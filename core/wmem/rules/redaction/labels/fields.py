@@ -18,7 +18,7 @@ _SUFFIXES = split_words(
     "numero número номер 号码 番号 field"
 )
 _WEAK_FIELDS = split_words(
-    "home location position card karte carte carta kart conto conta compte cuenta hesap konto on born breite"
+    "home location position card karte carte carta kart conto conta compte cuenta hesap konto on breite"
 )
 """Names of fields that say too little of what stands in them: their values are read as texts."""
 _PREFIXES = split_words(

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from wmem.rules.redaction.labels.beside import find_beside
 from wmem.rules.redaction.labels.table import ACRONYMS, FILLERS, IS_WORDS, PHRASES
+from wmem.rules.redaction.labels.values import is_mixed
 from wmem.rules.redaction.reading import Reading, find_places
 from wmem.rules.redaction.spans import Span
 
@@ -15,6 +16,7 @@ _OTHER_ACRONYMS = frozenset({"rfc", "cc", "ci", "ni", "nn", "cf", "fin"})
 _ABBREVIATIONS = frozenset(
     {"tel", "tél", "fecha nac", "f nac", "kto", "acct", "geb", "ur", "dob", "mob", "cel", "тел", "моб"}
 )
+_NUMBERS = (" no", " nr", " num")
 _STEMS = (
     *((stem, "password") for stem in ("password", "passwd", "pwd", "passwort", "kennwort")),
     *((stem, "secret") for stem in ("secret", "apikey", "token", "secretkey", "accesskey")),
@@ -25,6 +27,7 @@ _CAMEL_PARTS = (
     *(("Imei", "device_id"), ("IMEI", "device_id"), ("Ssn", "national_id"), ("SSN", "national_id")),
     *(("Passport", "passport"), ("Pin", "pin"), ("PIN", "pin"), ("Otp", "pin"), ("Iban", "iban"), ("IBAN", "iban")),
     *(("Phone", "phone"), ("Mobile", "phone"), ("Dob", "date_of_birth"), ("Birth", "date_of_birth")),
+    ("Pass", "password_sign"),
 )
 """Words that names in code end in: `cardCvv`, `deviceImei`."""
 
@@ -72,7 +75,8 @@ def load_labels() -> Labels:
     for kind, phrases in PHRASES.items():
         for phrase in phrases.split("|"):
             joined = phrase.replace(" ", "").replace("'", "")
-            for each in dict.fromkeys((phrase, joined)):
+            names = (phrase, joined) if kind in _WITHOUT_DIGITS else (phrase, joined, f"{joined}number")
+            for each in dict.fromkeys(names):
                 kinds.setdefault(each, kind)
                 label = Label(each, kind, frozenset(_WORD.findall(each)))
                 if is_unspaced(each):
@@ -147,7 +151,9 @@ def _beside_each(reading: Reading, label: Label, *, is_stem: bool) -> Iterator[S
     while at >= 0:
         end = at + len(label.phrase)
         if is_stem or _is_word(spaced, at, end):
-            if label.phrase in _ABBREVIATIONS and reading.text[end : end + 1] == ".":
+            if (label.phrase in _ABBREVIATIONS or label.phrase.endswith(_NUMBERS)) and reading.text[
+                end : end + 1
+            ] == ".":
                 end += 1
             is_weak = label.phrase in ACRONYMS and (
                 label.phrase in _OTHER_ACRONYMS or not reading.text[at:end].isupper()
@@ -172,9 +178,8 @@ def _beside_camels(reading: Reading) -> Iterator[Span]:
                 continue
             more = _CAMEL_HERE.match(text, end)
             if more or not text[end : end + 1].islower():
-                yield from find_beside(
-                    reading, kind, start, more.end() if more else end, is_weak=kind in ("pin", "phone")
-                )
+                spans = find_beside(reading, kind, start, more.end() if more else end, is_weak=kind in ("pin", "phone"))
+                yield from (span for span in spans if kind != "password_sign" or is_mixed(text[span.start : span.end]))
 
 
 def _is_word(text: str, start: int, end: int) -> bool:
@@ -182,4 +187,4 @@ def _is_word(text: str, start: int, end: int) -> bool:
     after = text[end] if end < len(text) else " "
     if end - start <= _SHORT and (before.isdigit() or after.isdigit()):
         return False  # two letters of a hexadecimal number
-    return not before.isalpha() and not after.isalpha()
+    return not (before.isalpha() and not is_unspaced(before)) and not (after.isalpha() and not is_unspaced(after))

@@ -7,7 +7,7 @@ from wmem.rules.redaction.checks import is_random
 from wmem.rules.redaction.labels.gap import MAX_STRANGERS, SENTENCE_END_HERE, WORD
 from wmem.rules.redaction.labels.sentences import find_said_password, is_word_of_pass, says_what
 from wmem.rules.redaction.labels.structures import find_structure
-from wmem.rules.redaction.labels.table import FILLERS, IS_WORDS, NO_VALUES, split_words
+from wmem.rules.redaction.labels.table import FILLERS, IS_WORDS, NO_VALUES, NOW_WORDS, split_words
 from wmem.rules.redaction.labels.values import (
     is_chain,
     is_mixed,
@@ -22,14 +22,15 @@ from wmem.rules.redaction.spans import Span
 
 _GAP = r"(?:[^\n:=\"'`<>|]|(?<=[^\W\d_])['’](?=[^\W\d_])){0,48}?"
 _VALUE_FIELD = r"(?:[\"']{0,2}(?:,|[ ]\{)?[ \t]{0,4}(?:\r?\n)?[ \t]{0,16}[\"']?(?:value|val|default|content)(?![a-z_]))?"  # of the same thing
+_NOW = "|".join(sorted(NOW_WORDS))
 _CONNECT_HERE = re.compile(
     rf"(?P<gap>(?:\[?[\"'`]?\]?)?{_GAP}){_VALUE_FIELD}(?P<sign>\\{{0,3}}[\"'`]?\]?[ \t]{{0,8}}(?::=|=>|={{1,3}}|!==?|:(?!:)|->|→|>(?=[^<\s])|\|)[ \t]{{0,8}}(?:\r?\n[ \t]{{0,8}}(?![\-#]))?"
-    rf"|[ ](?:(?:was|is|has been|been)[ ](?:changed|set|reset|updated)[ ]to|will be|is|are|was|lautet|ist|est|es|è|é|jest|brzmi|это|to|from|er|on|är|je|será|sera|sarà|=|—|-)[ ]{{1,2}}(?:now[ ]|also[ ]|still[ ])?:?[ ]?"
-    r"|[ ]?(?:是|为|為|は|が|هي|هو|는|은|가)[ ]?[:：]?[ ]?)(?:[@fbruFBRUL]{1,2}(?=[\"']))?(?P<open>\\{0,3}[\"'`])?",
+    rf"|[ ](?:(?:was|is|has been|been)[ ](?:changed|set|reset|updated)[ ]to|will be|is|are|was|lautet|ist|est|es|è|é|jest|brzmi|это|to|from|er|on|är|je|será|sera|sarà|=|—|-)[ ]{{1,2}}(?:(?:{_NOW}|also|still)[ ])?:?[ ]?"
+    rf"|[ ](?:{_NOW})[ ]|[ ]?(?:是|为|為|は|が|هي|هو|는|은|가|现在是|現在是)[ ]?(?:今|现在|現在|이제|지금|الآن)?[ ]?[:：]?[ ]?)(?:[@fbruFBRUL]{1, 2}(?=[\"']))?(?P<open>\\{0, 3}[\"'`])?",
     re.IGNORECASE,
 )
 _PHRASE_HERE = re.compile(r"[a-z]{2,12}(?:[ \-][a-z]{2,12}){3,11}(?=[.,;]?[ ]?(?:\r?\n|$))")
-_NEAR_HERE = re.compile(r"(?:[^\x00-\x7f。！？]{1,8}[ ]?|(?:[ ][^\W\d_]{1,12}){0,3}[ ])(?=[^\s\"'`]{8})")
+_NEAR_HERE = re.compile(r"(?:[^\x00-\x7f。！？]{1,8}[ ]?|(?:[ ][^\W\d_]{1,12}){0,3}[ ](?:[=—\-][ ])?)(?=[^\s\"'`]{8})")
 _DIRECT_HERE = re.compile(r"(?:[ ]{1,2}(?:to[ ]|as[ ])?|\(|[\"'],[ ]?)(?P<open>[\"'`])?")
 _BARE_HERE = re.compile(
     r"(?:[^\s\"'`,;&<>|\\\u3000-\u30ff\u3400-\u9fff\uac00-\ud7af]|[,;&|](?!\s|$|[\w.\-]{1,40}[=:]|[\"'])|[\"'`<>](?=[^\s,;)}\]\"'`<>/:])|\\(?![nrt\"'\\]))+"

@@ -23,7 +23,7 @@ PHRASES: Mapping[str, str] = {
     "pin_sign": "the code|der code|le code|el código|il codice|mi código|mio codice|meu código",
     "secret_sign": "key|keys|auth|salt|hmac|hmac key|schlüssel|chiave|chave|klucz|ключ|密匙",
     "secret": (
-        "secret|secrets|secret key|api key|apikey|api token|api secret|access token|refresh token|auth token|id token|bearer token|token|tokens|"
+        "erişim belirteci|erişim anahtarı|belirteç|jeton api|jeton d'api|token di sessione|токен api|एपीआई कुंजी|गुप्त कुंजी|कुंजी|टोकन|एक्सेस टोकन|clé d'accès|clave de acceso api|secret|secrets|secret key|api key|apikey|api token|api secret|access token|refresh token|auth token|id token|bearer token|token|tokens|"
         "client secret|consumer secret|app secret|secret access key|access key|signing key|signing secret|webhook secret|encryption key|"
         "master key|private key|account key|shared access key|storage key|shared key|license key|licence key|credential|credentials|auth key|"
         "personal access token|deploy key|service key|service role key|application key|subscription key|instrumentation key|"
@@ -40,28 +40,28 @@ PHRASES: Mapping[str, str] = {
         "verificatiecode|kod weryfikacyjny|код подтверждения|код из смс|验证码|驗證碼|認証コード|確認コード|doğrulama kodu|인증번호|인증 코드|رمز التحقق|digicode|número secreto|codice segreto|codice pin|numero segreto|clave numérica|verifieringskod|säkerhetskod|pin kod|pinkoden|engangskode|bekræftelseskode|ověřovací kód|pin kód|код підтвердження|пін код|onay kodu|onay kodunuz|pin kodum|पिन|ओटीपी|सत्यापन कोड|접속 코드|비밀 코드|รหัสยืนยัน|mã xác nhận|κωδικός επαλήθευσης|קוד אימות"
     ),
     "card_security_code": (
-        "cvv|cvv2|cvc|cvc2|csc|cvn|card verification|card verification code|card verification value|security code|prüfziffer|kartenprüfnummer|cryptogramme|code de sécurité|"
+        "सीवीवी|सीवीसी|सुरक्षा कोड|セキュリティ番号|보안코드|安全碼|cryptogramme visuel|código cvv|kartenprüfziffer|код на обороте|cvv|cvv2|cvc|cvc2|csc|cvn|card verification|card verification code|card verification value|security code|prüfziffer|kartenprüfnummer|cryptogramme|code de sécurité|"
         "código de seguridad|codice di sicurezza|código de segurança|beveiligingscode|kod bezpieczeństwa|код безопасности|安全码|"
         "セキュリティコード|güvenlik kodu|보안 코드|رمز الأمان"
     ),
     "date_of_birth": (
-        "dob|d o b|date of birth|birth date|birthdate|birthday|birth day|was born on|am born on|i was born|born on|born|geboren am|geboren|geb|geburtsdatum|geburtstag|né le|née le|date de naissance|"
+        "تاريخ الولادة|تاريخ ولادة|يوم الميلاد|مواليد|出生年月|출생일|doğum|dob|d o b|date of birth|birth date|birthdate|birthday|birth day|was born on|am born on|i was born|born on|born|geboren am|geboren|geb|geburtsdatum|geburtstag|né le|née le|date de naissance|"
         "naissance|fecha de nacimiento|fecha nac|fecha de nac|f nac|cumpleaños|d naissance|anniversaire|compleanno|aniversário|verjaardag|urodziny|nacido el|nacida el|nací el|nacimiento|data di nascita|nato il|nata il|nascita|data de nascimento|nascido em|nascida em|nasci em|nascimento|"
         "geboortedatum|geboren op|data urodzenia|urodzony|urodzona|urodziłem się|urodziłam się|ur|дата рождения|родился|родилась|день рождения|出生日期|出生于|生日|出生|"
         "生年月日|生まれ|誕生日|doğum tarihi|doğum günü|생년월일|생일|تاريخ الميلاد|تاريخ ميلاد|doğum tarihim|doğum günüm|doğumluyum|जन्म तिथि|जन्मतिथि|जन्म तारीख|जन्मदिन|född den|född|datum narození|narozen|narozena|narodil jsem se|narodila jsem se|дата народження|народився|народилась|народилася|født den|født|syntymäaika|ημερομηνία γέννησης|תאריך לידה|วันเกิด|ngày sinh|tanggal lahir|születési dátum|data nașterii|födelsedatum|fødselsdato"
     ),
     "passport": (
-        "passport|passport number|passport no|reisepass|reisepassnummer|passnummer|pass nr|passeport|pasaporte|passaporto|passaporte|paspoort|paspoortnummer|"
+        "travel document|travel document number|reisedokument|document de voyage|documento de viaje|documento di viaggio|documento de viagem|reisdocument|dokument podróży|проездной документ|旅行证件|旅行証明書|여행증명서|seyahat belgesi|وثيقة السفر|passport|passport number|passport no|reisepass|reisepassnummer|passnummer|pass nr|passeport|pasaporte|passaporto|passaporte|paspoort|paspoortnummer|"
         "paszport|paszportu|паспорт|паспорта|загранпаспорт|护照|護照|护照号|护照号码|パスポート|パスポート番号|旅券番号|pasaport|여권|여권번호|جواز السفر|جواز سفر|رقم الجواز|पासपोर्ट|číslo pasu|cestovní pas|pasnummer|pasnr|passinummer|nomor paspor|hộ chiếu|หนังสือเดินทาง|διαβατήριο|דרכון|útlevélszám|pașaport|номер паспорта|серия и номер паспорта"
     ),
     "driving_licence": (
-        "driver's license|drivers license|driver license|driver's licence|drivers licence|driving licence|driving license|licence number|license number|dl|dl number|dl no|"
+        "driver's permit|führerschein nr|numéro de permis|número de licencia|numero patente|número da carta de condução|водительского удостоверения|права номер|ड्राइविंग लाइसेंस|चालक लाइसेंस|ड्राइवर लाइसेंस|運転免許証番号|sürücü belgesi no|運転免許番号|면허번호|면허 번호|driver's license|drivers license|driver license|driver's licence|drivers licence|driving licence|driving license|licence number|license number|dl|dl number|dl no|"
         "führerschein|führerscheinnummer|permis de conduire|permis|permiso de conducir|carnet de conducir|licencia de conducir|patente di guida|patente|"
         "carta de condução|carteira de motorista|cnh|habilitação|rijbewijs|rijbewijsnummer|prawo jazdy|prawa jazdy|водительское удостоверение|водительские права|"
         "водительских прав|驾驶证|驾照|驾驶证号|運転免許|運転免許証|免許証番号|ehliyet|sürücü belgesi|운전면허|운전면허번호|رخصة القيادة|رخصة قيادة"
     ),
     "national_id": (
-        "ssn|social|social security|social security number|social security no|social insurance number|social insurance|sin|national id|national id number|national identity|"
+        "previdenza sociale|numero previdenziale|assistência social|número de segurança social|segurança social|ubezpieczenia społecznego|社会保障号|社会保険番号|사회보장번호|sosyal güvenlik numarası|sosyal güvenlik|الضمان الاجتماعي|सामाजिक सुरक्षा|ssn|social|social security|social security number|social security no|social insurance number|social insurance|sin|national id|national id number|national identity|"
         "national identity number|national identification number|national insurance|national insurance number|nino|ni number|identity card|identity number|identity card number|id card|id number|personal id|personal identification number|"
         "government id|personalausweis|personalausweisnummer|ausweisnummer|ausweis|sozialversicherungsnummer|rentenversicherungsnummer|svnr|ahv|ahv nummer|"
         "sécurité sociale|numéro de sécurité sociale|nir|carte d'identité|carte nationale d'identité|cni|dni|nie|documento de identidad|documento nacional|cédula|cedula|curp|seguridad social|"
@@ -71,18 +71,18 @@ PHRASES: Mapping[str, str] = {
         "رقم الهوية|الهوية الوطنية|الرقم القومي|आधार नंबर|kimlik numaram|rodné číslo|personnumret|ідентифікаційний номер|الهوية|بطاقة الهوية|aadhaar|aadhar|आधार|nric|hkid|emirates id|rodné číslo|oib|jmbg|cnp|egn|pps number|pps|ppsn|isikukood|teudat zehut|nik|ktp|cccd|cmnd|emso|amka|nn|niss|rrn|rč|ni|ci|cédula de identidad|kennitala|idno|cui|cnic|cc|рнокпп|іпн|bis|vid|epic|onderwijsnummer|upn"
     ),
     "tax_id": (
-        "tin|itin|ein|acn|cvr|rnc|kmkr|unp|унп|voen|vöen|uscc|统一社会信用代码|nrt|dic|tax id|tax identification number|taxpayer id|taxpayer identification number|tax number|tax no|tax file number|tfn|employer identification number|steuer id|"
+        "identifiant fiscal|identificación fiscal|número fiscal|id fiscal|identificativo fiscale|identificação fiscal|número de contribuinte|contribuinte|fiscaal nummer|fiscaal|belastingnummer|numer podatkowy|identyfikator podatkowy|налоговый номер|纳税人|納税者番号|納税者|税務番号|납세자|납세자 번호|세금 번호|टैक्स आईडी|टैक्स नंबर|कर पहचान|कर संख्या|التعريف الضريبي|رقم ضريبي|tin|itin|ein|acn|cvr|rnc|kmkr|unp|унп|voen|vöen|uscc|统一社会信用代码|nrt|dic|tax id|tax identification number|taxpayer id|taxpayer identification number|tax number|tax no|tax file number|tfn|employer identification number|steuer id|"
         "steueridentifikationsnummer|steuernummer|steuer identifikationsnummer|steueridnr|idnr|numéro fiscal|siret|siren|nif|cif|rfc|partita iva|p iva|cpf|cnpj|nip|regon|инн|огрн|vat|vat number|vat id|vat no|vat registration|"
         "ust id|ust idnr|ustidnr|umsatzsteuer id|tva|numéro de tva|btw|btw nummer|utr|abn|pan|pan card|pan number|gstin|税号|纳税人识别号|法人番号|vergi no|vergi kimlik|vergi numarası|사업자등록번호|"
         "الرقم الضريبي|पैन नंबर|पैन कार्ड|daňové identifikační číslo|dič|adószám|ідентифікаційний код|αφμ|rut|nipt|abgabenkontonummer|tax registration number|business number|bn|y tunnus|npwp|brn|едб|cf|pib|uen|ninea|vkn|ubn|ptin|atin|rif|mst|gst|gst number|vat registration number|st nr|anum|cuit|cuil|nit|ruc|ird|ird number"
     ),
     "health_id": (
-        "nhs|nhs number|nhs no|medicare|medicare number|medicare no|medicaid|medical record|medical record number|mrn|health insurance number|health insurance|health card|health card number|health number|patient id|"
+        "被保険者番号|被保険者|診察券番号|参保号|assurance maladie|numéro d'assuré|seguro de salud|historia clínica|numero sanitario|cartão de saúde|verzekerdennummer|zorgverzekering|numer pacjenta|полиса|полиса омс|медицинского полиса|номер пациента|病历号|病人号|医療保険|カルテ番号|환자번호|환자 번호|hasta no|hasta numarası|رقم المريض|الملف الطبي|التأمين الصحي|स्वास्थ्य बीमा|बीमा संख्या|मरीज संख्या|medical file number|numéro de dossier médical|dossier médical|patientennummer|patiëntnummer|nhs|nhs number|nhs no|medicare|medicare number|medicare no|medicaid|medical record|medical record number|mrn|health insurance number|health insurance|health card|health card number|health number|patient id|"
         "patient number|insurance number|insurance id|member id|krankenversichertennummer|versichertennummer|versicherungsnummer|krankenversicherung|krankenkasse|carte vitale|tarjeta sanitaria|tessera sanitaria|"
         "número de utente|cartão do sus|cartão sus|cartão sns|cartão nacional de saúde|ubezpieczenia|полис|полис омс|医保卡|医保卡号|保険証番号|保険証|건강보험|sağlık sigortası|رقم التأمين|krankenversicherungsnummer|personal health number|phn|vnr|svnr|vsnr|numéro de mutuelle|mutuelle|número de afiliado|número de seguro médico|numero tessera sanitaria|zorgverzekeringsnummer|číslo pojištěnce|健康保険証番号|健康保険番号|医疗保险号|건강보험번호|sigorta numarası"
     ),
     "bank_account": (
-        "account number|a c no|a c number|account no|account nr|account num|acct|acct no|acct number|bank account|bank account number|bank acct|acc no|kontonummer|konto|kontonr|konto nr|kto|numéro de compte|compte bancaire|n° de compte|compte|"
+        "iban or account|account or iban|iban or account number|account number|a c no|a c number|account no|account nr|account num|acct|acct no|acct number|bank account|bank account number|bank acct|acc no|kontonummer|konto|kontonr|konto nr|kto|numéro de compte|compte bancaire|n° de compte|compte|"
         "número de cuenta|cuenta bancaria|cuenta|numero di conto|conto corrente|conto|número da conta|conta corrente|conta bancária|conta|rekeningnummer|bankrekening|rekening|"
         "numer konta|nr konta|konto bankowe|rachunek|numer rachunku|номер счёта|номер счета|счёт|счет|расчётный счёт|расчетный счет|р с|银行账号|银行账户|账号|帐号|账户|銀行口座|口座番号|口座|hesap numarası|hesap no|hesap|"
         "계좌번호|계좌|رقم الحساب|الحساب البنكي|खाता संख्या|खाता नंबर|číslo účtu|účet|номер рахунку|kontonumret|kontonumber|számlaszám|cont bancar|tài khoản ngân hàng|เลขบัญชี|nomor rekening|αριθμός λογαριασμού|מספר חשבון|send it to account|to account|routing number|routing no|routing|aba|aba number|sort code|bsb|bankleitzahl|blz|transit number|ifsc|clabe|cbu|ccc|rtn|esr|bik|бик"
@@ -105,13 +105,13 @@ PHRASES: Mapping[str, str] = {
         "coordinate gps|posizione|coordenadas gps|localização|coördinaten|locatie|współrzędne|lokalizacja|координаты|широта|долгота|坐标|经度|纬度|位置|座標|緯度|経度|koordinatlar|konum|좌표|위도|경도|إحداثيات|home"
     ),
     "vehicle_id": (
-        "vin|vin number|vehicle identification number|chassis number|chassis no|fahrgestellnummer|fahrzeug identifikationsnummer|fin|numéro de châssis|número de chasis|numero di telaio|número do chassi|chassisnummer|numer vin|車台番号|车架号|"
+        "autokennzeichen|kfz kennzeichen|fahrzeugkennzeichen|plaque minéralogique|numéro de plaque|targa auto|número de matrícula|nummerplaat|वाहन नंबर|गाड़ी का नंबर|गाड़ी नंबर|वाहन संख्या|номер автомобиля|номерной знак|tablica rejestracyjna|numer tablicy|placa do carro|placa del coche|kentekenplaat|車のナンバー|ナンバー|번호판|차량 번호|araç plakası|لوحة السيارة|رقم السيارة|vin|vin number|vehicle identification number|chassis number|chassis no|fahrgestellnummer|fahrzeug identifikationsnummer|fin|numéro de châssis|número de chasis|numero di telaio|número do chassi|chassisnummer|numer vin|車台番号|车架号|"
         "license plate|licence plate|number plate|plate number|registration plate|plate no|kennzeichen|nummernschild|plaque d'immatriculation|immatriculation|matrícula|placa|targa|kenteken|numer rejestracyjny|rejestracja|госномер|номер машины|车牌|车牌号|車牌|ナンバープレート|plaka|차량번호|رقم اللوحة"
     ),
     "session": "session id|sessionid|session token|session key|session cookie|sid|cookie|sitzungs id|sitzungsid|phpsessid|jsessionid",
-    "device_id": "imei|imei number|imsi|meid|iccid|udid|idfa|device id|geräte id",
+    "device_id": "आईएमईआई|gerätenummer|numéro de série de l'appareil|設備号|设备号|デバイスid|기기 id|cihaz no|imei|imei number|imsi|meid|iccid|udid|idfa|device id|geräte id",
     "seed_phrase": (
-        "seed phrase|recovery phrase|mnemonic|mnemonic phrase|secret phrase|wallet phrase|secret recovery phrase|seed words|wiederherstellungsphrase|phrase de récupération|frase semilla|frase de recuperación|frase seed|frase semente|"
+        "frase di recupero|frase segreta|frase de recuperação|frase secreta|frase mnemônica|seed frase|fraza seed|fraza mnemoniczna|herstelfrase|seed zin|фраза восстановления|сид-фраза|мнемоническая фраза|恢复短语|助记短语|復元フレーズ|ニーモニック|시드 구문|시드 문구|니모닉|복구 구문|tohum ifadesi|gizli kelimeler|عبارة الاستعادة|العبارة السرية|सीड फ्रेज|सीड वाक्यांश|रिकवरी फ्रेज|पुनर्प्राप्ति वाक्यांश|merkphrase|seedphrase|phrase secrète|phrase mnémonique|seed phrase|recovery phrase|mnemonic|mnemonic phrase|secret phrase|wallet phrase|secret recovery phrase|seed words|wiederherstellungsphrase|phrase de récupération|frase semilla|frase de recuperación|frase seed|frase semente|"
         "herstelzin|fraza odzyskiwania|сид фраза|мнемоника|助记词|助記詞|リカバリーフレーズ|シードフレーズ|kurtarma ifadesi|복구 문구|عبارة الاسترداد"
     ),
 }
@@ -128,7 +128,10 @@ ACRONYMS = split_words(
 IS_WORDS = split_words(
     "is are was be ist sind lautet war est es son era é è sono são jest to brzmi wynosi это er zijn luidt olarak 是 为 為 は が هو هي je är sera será sarà wird är on"
 )
-FILLERS = split_words(
+NOW_WORDS = split_words(
+    "now jetzt nun nu maintenant désormais ahora adesso ora agora teraz теперь сейчас artık şimdi अब الآن"
+)
+FILLERS = NOW_WORDS | split_words(
     "number numbers no nr num n nº numero número numéro nummer numer numaram numarası numaranız номер id code kod código codice the a my our your his her "
     "their of for on at in by with is are was be it me i please new old current full same following ist lautet meine mein deine ihre der die das von für am "
     "den est mon ma le la les du de des votre notre pour son es mi su el los para è il mio mia lo della del di é o os meu minha da do na em het mijn van "

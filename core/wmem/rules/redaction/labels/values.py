@@ -91,7 +91,7 @@ _NAME_PARTS_HERE = re.compile(
 _HAS_ALL_HERE = re.compile(r"(?=[^0-9]*[0-9])(?=[^A-Z]*[A-Z])(?=[^a-z]*[a-z])")
 _PASSWORD_SIGN_HERE = re.compile(r"[!@#$%^&*?+=~§€£]")
 _CALL_HERE = re.compile(
-    r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\(|[A-Za-z_]\w*\[[^\]]{0,24}\]?$|[A-Za-z_]{3,}\([A-Za-z_]{2,}[.(,)]"
+    r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+(?:\(|\[[\"'][\w.\-]{1,64}[\"']?\]?$)|[A-Za-z_]\w*\[[^\]]{0,24}\]?$|[A-Za-z_]{3,}\([A-Za-z_]{2,}[.(,)]"
 )
 _INNER_SIGN_HERE = re.compile(r"[^\W_][^\w\s'’.,\-/]+[^\W_]|[!@#$%^&*?+=~§€£]")
 _SIGN_HERE = re.compile("[+@#!%^&*~?=<>]")
