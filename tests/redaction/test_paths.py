@@ -23,7 +23,7 @@ from wmem.model.values import dump_json, dump_model, load_json
 from wmem.rules.redaction import finders
 from wmem.rules.redaction.finders import find_spans, may_have_spans
 from wmem.rules.redaction.json_values import collect_texts
-from wmem.rules.redaction.labels.finder import load_labels
+from wmem.rules.redaction.labels.names import load_labels
 from wmem.rules.redaction.reading import Reading
 from wmem.rules.redaction.redaction import leaves_alone
 from wmem.rules.redaction.spans import Span

@@ -12,9 +12,16 @@ from wmem.rules.redaction.reading import split_name
 
 _PIECE = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[{}\[\],:]|-?\d[\d.eE+\-]*+|[tfn][a-z]++|-?[NI][a-zA-Z]++', re.DOTALL)
 _OPENING = ("{", "[")
-_NAMING_FIELDS = frozenset({"name", "key", "field", "label", "variable", "header", "param", "parameter"})
+_NAMING_FIELDS = frozenset(
+    {"name", "key", "field", "label", "variable", "header", "param", "parameter", "property"}
+) | {*("attribute", "column", "path", "element", "selector", "locator", "target")}
+"""Fields whose text says what the value beside is: of JSON Patch and of tools that fill in forms, too."""
 _VALUE_FIELDS = frozenset({"value", "val", "default", "content", "data", "text", "answer"})
 _PARTS = frozenset({"number", "no", "nr", "num", "id", "code"})
+_FLAG_HERE = re.compile(r"--[A-Za-z][\w\-]*")
+_NO_NAME = re.compile(r"[^\w\-./:]+")
+_TIME_NAME = re.compile(r"(?:^|_)(?:ts|at|time|timestamp|epoch|millis|ms)$|[a-z](?:At|Time|Timestamp|Ms|Ts)$")
+_MILLISECONDS = 13  # digits
 _ID_NAME = re.compile(r"(?:^|[_\-.])(?:id|ids|uuid|guid)$|[a-z](?:Id|Ids|ID)$")
 _FIELD_BEFORE_HERE = re.compile(r"(\\{0,7}\")[ ]?:[ ]?$")
 _FIELD_AFTER_HERE = re.compile(r"\s{0,8}[,}\]]")
@@ -100,8 +107,10 @@ def _is_document(text: str) -> bool:
 
 
 def is_id(name: str, value: str) -> bool:
-    """Whether a field's name and value say that it is an id: a number, and nobody's."""
-    return value.isdigit() and _ID_NAME.search(name) is not None
+    """Whether a field's name and value say that it is an id, or a time in milliseconds: a number, and nobody's."""
+    return value.isdigit() and (
+        _ID_NAME.search(name) is not None or (len(value) == _MILLISECONDS and _TIME_NAME.search(name) is not None)
+    )
 
 
 def quote_of_number(text: str, start: int, end: int) -> str:
@@ -116,7 +125,8 @@ class _Container:
     Attributes:
         name: The field that it is the value of, or stands in.
         field: The field that comes next, in an object.
-        subject: What another field of the object says that its value is: `{"name": "password", "value": …}`.
+        subject: What another field of the object says that its value is: `{"name": "password", "value": …}`; or the
+            option that comes before, in an array: `["--password", …]`.
     """
 
     __slots__ = ("field", "is_object", "name", "seen", "subject")
@@ -129,7 +139,9 @@ class _Container:
         self.seen: set[str] = set()
 
     def name_of_value(self) -> str:
-        if not self.is_object or self.field is None:
+        if not self.is_object:
+            return self.subject or self.name
+        if self.field is None:
             return self.name
         if self.field.lower() in _VALUE_FIELDS:
             return self.subject or self.name
@@ -168,9 +180,12 @@ class _Rewriter:
         if top.is_object and top.field is None:
             hidden = self._new_name(text, top)
         else:
-            hidden = redact_text(text, self._hide, top.name_of_value())
-            if top.field is not None and top.field.lower() in _NAMING_FIELDS and len(text) <= _MAX_NAME_CHARS:
-                top.subject = text
+            option = _FLAG_HERE.fullmatch(text) is not None and not top.is_object
+            hidden = redact_text(text, self._hide, top.name if option else top.name_of_value())
+            if not top.is_object:
+                top.subject = text.removeprefix("--") if option else ""
+            elif top.field is not None and top.field.lower() in _NAMING_FIELDS and len(text) <= _MAX_NAME_CHARS:
+                top.subject = _NO_NAME.sub(" ", text).strip()
         return piece if hidden == text else json.dumps(hidden, ensure_ascii=piece.isascii())
 
     def _new_name(self, name: str, top: _Container) -> str:

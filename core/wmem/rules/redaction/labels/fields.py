@@ -2,29 +2,13 @@
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 
 from wmem.rules.redaction.labels.beside import accepts
-from wmem.rules.redaction.labels.finder import load_labels
-from wmem.rules.redaction.labels.table import split_words
-from wmem.rules.redaction.reading import CAMEL, Reading, split_name
+from wmem.rules.redaction.labels.names import kind_of_name, load_labels
+from wmem.rules.redaction.reading import CAMEL, Reading
 from wmem.rules.redaction.spans import Span
 
-_JOINTS = re.compile(r"[\s_\-./:]+")
 _MAX_NAME = 64
-_MAX_WORDS = 8
-_SUFFIXES = split_words(
-    "number no num nr id code value text string plain raw new old confirm confirmation repeat again current 1 2 encoded full str hash hex b64 base64 nummer "
-    "numero número номер 号码 番号 field"
-)
-_WEAK_FIELDS = split_words(
-    "home location position card karte carte carta kart conto conta compte cuenta hesap konto on breite"
-)
-"""Names of fields that say too little of what stands in them: their values are read as texts."""
-_PREFIXES = split_words(
-    "page next continuation cursor sync max num total input output prompt completion reasoning cached stop pad eos bos"
-)
-
 _ROW = re.compile(r"[^\r\n]+")
 _DELIMITERS = "\t|,;"
 _TITLE = re.compile(r"[\w .\-/#]{0,48}")
@@ -44,23 +28,6 @@ def kind_of_field(name: str, value: str) -> str | None:
         return None
     reading = Reading(value)
     return (kind.removesuffix("_sign")) if accepts(kind, reading.text) else None
-
-
-@lru_cache(maxsize=1024)
-def kind_of_name(name: str) -> str | None:
-    """The kind that the name of a field or a column tells, whatever stands in it."""
-    kinds = load_labels().kinds
-    words = _JOINTS.split(Reading(split_name(name)).lower.strip())[:_MAX_WORDS]
-    end = len(words)
-    while end:
-        for start in range(end):
-            phrase = " ".join(words[start:end])
-            if phrase in kinds and phrase not in _WEAK_FIELDS:
-                return None if start and words[start - 1] in _PREFIXES else kinds[phrase]
-        if words[end - 1] not in _SUFFIXES and not words[end - 1].isdigit():
-            return None
-        end -= 1
-    return None
 
 
 def find_in_columns(reading: Reading) -> Iterator[Span]:

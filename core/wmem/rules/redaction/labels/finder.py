@@ -1,17 +1,15 @@
 """Finds labels, and takes what stands beside them."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
 
 from wmem.rules.redaction.labels.beside import find_beside
-from wmem.rules.redaction.labels.table import ACRONYMS, FILLERS, IS_WORDS, PHRASES
+from wmem.rules.redaction.labels.names import Label, is_unspaced, kind_of_name, load_labels
+from wmem.rules.redaction.labels.table import ACRONYMS
 from wmem.rules.redaction.labels.values import is_mixed
 from wmem.rules.redaction.reading import Reading, find_places
 from wmem.rules.redaction.spans import Span
 
-_WORD = re.compile(r"[^\W\d_]+")
 _OTHER_ACRONYMS = frozenset({"rfc", "cc", "ci", "ni", "nn", "cf", "fin"})
 _ABBREVIATIONS = frozenset(
     {"tel", "tél", "fecha nac", "f nac", "kto", "acct", "geb", "ur", "dob", "mob", "cel", "тел", "моб"}
@@ -32,75 +30,12 @@ _CAMEL_PARTS = (
 """Words that names in code end in: `cardCvv`, `deviceImei`."""
 
 
+_HUMP = re.compile("[a-z][A-Z]")
+_CAMEL_NAME = re.compile(r"(?<![A-Za-z])[A-Z]*+[a-z]++[A-Z][A-Za-z]*+")
+_SIGN_HERE = re.compile(r"\\{0,3}[\"'`*]{0,2}\]?[ ]{0,4}[:=|]")
+_MAX_NAME = 48
 _SHORT = 3
 _CAMEL_HERE = re.compile(r"(?:[dD]ay|Date|Number|No|Code)(?![a-z])")
-_WITHOUT_DIGITS = frozenset({"password", "password_sign", "secret", "secret_sign", "session", "seed_phrase"})
-"""Kinds of labels whose values may have no digits."""
-
-
-class Label(NamedTuple):
-    """A label, the kind of what stands beside it, and the words that it consists of."""
-
-    phrase: str
-    kind: str
-    words: frozenset[str] = frozenset()
-
-
-class Labels(NamedTuple):
-    """The labels.
-
-    Attributes:
-        by_word: By a word of each: one that is a label alone, or else the longest that is no filler, as "number" is.
-        unspaced: Those of scripts that do not set words apart, by a character that they have.
-        kinds: The kind of each phrase.
-        longest: The longest word of each.
-        words: The words of `by_word`.
-        words_of_secrets: Those of labels whose values may have no digits.
-    """
-
-    by_word: Mapping[str, tuple[Label, ...]]
-    unspaced: Mapping[str, tuple[Label, ...]]
-    kinds: Mapping[str, str]
-    longest: frozenset[str]
-    words: frozenset[str]
-    words_of_secrets: frozenset[str]
-
-
-@cache
-def load_labels() -> Labels:
-    """The labels, ready to be looked up."""
-    unspaced: dict[str, list[Label]] = {}
-    kinds: dict[str, str] = {}
-    spaced: list[Label] = []
-    for kind, phrases in PHRASES.items():
-        for phrase in phrases.split("|"):
-            joined = phrase.replace(" ", "").replace("'", "")
-            names = (phrase, joined) if kind in _WITHOUT_DIGITS else (phrase, joined, f"{joined}number")
-            for each in dict.fromkeys(names):
-                kinds.setdefault(each, kind)
-                label = Label(each, kind, frozenset(_WORD.findall(each)))
-                if is_unspaced(each):
-                    unspaced.setdefault(max(each), []).append(label)
-                else:
-                    spaced.append(label)
-    single = {word for label in spaced if len(label.words) == 1 for word in label.words}
-    by_word: dict[str, list[Label]] = {}
-    for label in spaced:
-        ranks = {word: (word in single, not (word in FILLERS or word in IS_WORDS), len(word)) for word in label.words}
-        by_word.setdefault(max(sorted(ranks), key=ranks.__getitem__), []).append(label)
-    return Labels(
-        {word: tuple(labels) for word, labels in by_word.items()},
-        {char: tuple(of_char) for char, of_char in unspaced.items()},
-        kinds,
-        frozenset(max(_WORD.findall(label.phrase), key=len) for label in spaced),
-        frozenset(by_word),
-        frozenset(word for word, of_word in by_word.items() if any(each.kind in _WITHOUT_DIGITS for each in of_word)),
-    )
-
-
-def is_unspaced(text: str) -> bool:
-    """Whether it is of a script that does not set words apart, or adds endings: from Hebrew on."""
-    return any("\u0590" <= char <= "\u1100" or "\u3040" <= char < "\ufb00" for char in text)
 
 
 def find_labelled(reading: Reading) -> Iterator[Span]:
@@ -164,14 +99,25 @@ def _beside_each(reading: Reading, label: Label, *, is_stem: bool) -> Iterator[S
 
 def _may_have_camels(reading: Reading) -> bool:
     text = reading.text
-    if not reading.digits:
-        return False
-    return any(part in text for part, _ in _CAMEL_PARTS)
+    return (bool(reading.digits) and any(part in text for part, _ in _CAMEL_PARTS)) or any(_list_camels(text))
+
+
+def _list_camels(text: str) -> Iterator[tuple[int, str]]:
+    """Where each name in code ends that a label is the end of, as `fechaNacimiento`, and its kind."""
+    for match in _CAMEL_NAME.finditer(text) if _HUMP.search(text) else ():
+        name = match[0]
+        if name[0] in "nrt" and text[match.start() - 1 : match.start()] == "\\":  # "\n" in JSON
+            name = name[1:]
+        if len(name) <= _MAX_NAME and (kind := kind_of_name(name)):
+            yield match.end(), kind
 
 
 def _beside_camels(reading: Reading) -> Iterator[Span]:
     text = reading.text
-    for part, kind in _CAMEL_PARTS:
+    for end, kind in _list_camels(text):
+        if _SIGN_HERE.match(text, end):
+            yield from find_beside(reading, kind, max(0, end - 1), end, is_weak=False)
+    for part, kind in _CAMEL_PARTS if reading.digits else ():
         for end in find_places(text, part):
             start = end - len(part)
             if not (start and text[start - 1].islower()):

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from wmem.rules.redaction.labels.beside import accepts
-from wmem.rules.redaction.labels.fields import kind_of_name
+from wmem.rules.redaction.labels.names import kind_of_name
 from wmem.rules.redaction.reading import Reading, find_places
 from wmem.rules.redaction.spans import Span
 
