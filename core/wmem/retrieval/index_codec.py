@@ -21,7 +21,7 @@ from wmem.model.values import dump_json, load_json
 from wmem.retrieval.postings import Postings
 from wmem.retrieval.recall_index import RecallIndex
 
-INDEX_VERSION = 10
+INDEX_VERSION = 11
 """To be raised by whoever changes how a text is analysed, or what is computed of it: older indexes are built anew."""
 
 _SAMPLE = "Running generously, the ponies' owners organized twenty meetings, José one in 臺灣"

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
+from wmem.rules.updates.frames.names import is_german_noun, is_people
 from wmem.rules.updates.statement import TOPIC, WRITTEN, Statement
 from wmem.rules.updates.table import StatementRow, StatementTable, compile_pattern
 from wmem.rules.updates.values import read_values, read_words
@@ -103,7 +104,7 @@ def _to_statements(
             value,
             earlier[0],
             changes=row.changes or (not adds and (changes or subject.renewed)),
-            single=_has_one_value(table, row, subject, kind),
+            single=_has_one_value(table, row, subject, kind, value),
         )
 
 
@@ -169,12 +170,23 @@ def _list_values(
             yield "word", value
 
 
-def _has_one_value(table: StatementTable, row: StatementRow, subject: _Subject, kind: str) -> bool:
+def _has_one_value(table: StatementTable, row: StatementRow, subject: _Subject, kind: str, value: str) -> bool:
     """Whether a subject has one value of a kind at a time, so that another one needs no word of change."""
     nouns = set(subject.words.split())
     if kind == "name":
         return row.single and table.kin.isdisjoint(nouns | {f"{noun}s" for noun in nouns})
-    return row.single or (subject.owned and not (table.one_value | table.named).isdisjoint(nouns))
+    single = table.one_value | (table.named if not _tells_how(table, kind, value) else frozenset())
+    if kind != "word":
+        single |= table.counted
+    return row.single or (subject.owned and not single.isdisjoint(nouns))
+
+
+def _tells_how(table: StatementTable, kind: str, value: str) -> bool:
+    """Whether a value with a capital is no name: somebody's people, or a German noun."""
+    said = value.split()
+    if kind != "word" or not said:
+        return False
+    return is_german_noun(said) if table.capital_nouns else is_people(said[-1])
 
 
 def _singular(word: str) -> str:

@@ -423,10 +423,11 @@ ENGLISH = StatementTable(
         "surname favourite favorite colour color currency provider carrier platform title"
     ),
     named=_words(
-        "ceo cto cfo coo president mayor director captain coach chair editor principal supplier boss manager landlord doctor dentist wife husband partner girlfriend boyfriend therapist assistant budget deadline rent salary "
-        "age weight height size rate limit price quota target goal plan owner branch port version wifi pin birthday job role position car "
+        "ceo cto cfo coo president mayor director captain coach chair editor principal boss manager landlord doctor dentist wife husband partner girlfriend boyfriend therapist assistant budget deadline rent salary "
+        "age weight height size rate limit price quota plan owner branch port version wifi pin birthday job role position car "
         "bike bank insurance pharmacy university team club gym shift locker seat gate lead supervisor"
     ),
+    counted=_words("target goal"),
     exclusive=_words("driv commut sleep prefer study train rent work ship"),
     kin=_words(
         "friend friends son sons daughter daughters brother brothers sister sisters cousin cousins aunt uncle child children kid kids dog "

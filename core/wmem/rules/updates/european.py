@@ -34,6 +34,7 @@ _DE_ME = r"(?:ich|wir)"
 _DE_AT = r"(?:(?:am|um|im|in|bei|auf|zu|für|gegen|mit|aus|von) )?"
 
 GERMAN = StatementTable(
+    capital_nouns=True,
     lead=(
         r"\W{0,6}(?:(?:hallo|hi|ok|okay|also|und|aber|ja|nein|übrigens|update|korrektur|kleine korrektur|entschuldigung|sorry|eigentlich"
         r"|zur info|nur zur info|bitte beachten?|ach|ab jetzt|ab sofort|jetzt|seit gestern|gestern|heute)(?!\w)[,:;.!-]{0,2} ?){0,4}"

@@ -116,7 +116,9 @@ def _row_words(row: StatementRow) -> frozenset[str]:
 @cache
 def _value_words() -> frozenset[str]:
     """Words of values that are written as such, and of what has one value."""
-    return frozenset[str]().union(*(table.one_value | table.named | table.days.keys() for table in TABLES))
+    return frozenset[str]().union(
+        *(table.one_value | table.named | table.counted | table.days.keys() for table in TABLES)
+    )
 
 
 @cache

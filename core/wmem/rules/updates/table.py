@@ -65,6 +65,8 @@ class StatementTable:
         renewed: Words of a thing by which it took the place of another.
         one_value: Things that have one value at a time, of whatever kind.
         named: Things that have one value at a time if it is a name, a number or the like.
+        counted: Things that have one value at a time if it is a number, a time or a day.
+        capital_nouns: Whether every noun has a capital, so that it tells no name.
         exclusive: Verbs, without their endings, of what one does in one way at a time.
         kin: Things of which one may have several.
         stops: Words at which a value ends.
@@ -102,6 +104,8 @@ class StatementTable:
     numbers: Mapping[str, str]
     states: Mapping[str, str]
     rows: Sequence[StatementRow]
+    counted: frozenset[str] = frozenset()
+    capital_nouns: bool = False
 
     @property
     def patterns(self) -> Sequence[str]:

@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from wmem.rules.updates.frames.lexicon import ADD, BE, DO, LIVE, MOVE, NAME, WORK, Lexicon
+from wmem.rules.updates.frames.attribute import is_chosen, names_one
+from wmem.rules.updates.frames.lexicon import ADD, BE, DO, LIVE, MOVE, NAME, TAKE, WORK, Lexicon
 from wmem.rules.updates.frames.names import is_plain_english
 from wmem.rules.updates.frames.words import Word
 from wmem.rules.updates.statement import FRAME, POLARITY, Statement
@@ -15,6 +16,10 @@ _MAX_NAME = 2  # words of a name in lower case
 _STEM = 5  # letters of a word in a language in which endings change
 _ORDINAL = re.compile(r"(\d)(?:st|nd|rd|th|er|º|ª)\Z")
 _THOUSANDS = re.compile(r"\d{1,3}(?:[.,]\d{3}){1,4}")
+_MONTH = re.compile(
+    r"(?:jan|feb|mar|mär|maa|apr|avr|abr|may|mai|mei|maj|mag|maio|jun|juin|giu|jul|juil|lug|aug|août|ago|sep|set|oct|okt|ott|out|nov"
+    r"|dec|dez|déc|dic|ene|gen|fév|fev|янв|фев|мар|апр|мая|июн|июл|авг|сен|окт|ноя|дек|sty|lut|kwi|cze|lip|sie|wrz|paź|lis|gru)\w{0,7}\Z"
+)
 _VOWELS = "aeiouyęąаеиоуыюя"
 _TOWARDS = frozenset(
     [
@@ -93,6 +98,9 @@ class Clause:
         preposition: The word between both that is part of the frame.
         some: Whether an indefinite article is.
         denied: Whether it is negated.
+        one: Whether its subject is one attribute of one thing.
+        anchored: Whether it is, and says of which thing.
+        linked: Whether the value has a word like "of" in or before it.
         changes: Whether it says that something changed.
     """
 
@@ -104,6 +112,9 @@ class Clause:
     preposition: str = ""
     some: bool = False
     denied: bool = False
+    one: bool = False
+    anchored: bool = False
+    linked: bool = False
     changes: bool = False
 
     @property
@@ -118,9 +129,10 @@ def read_clause(clause: Clause) -> Iterator[Statement]:
     if clause.denied and not lexicon.but.isdisjoint(word.text for word in clause.value):
         yield from _read_correction(clause)
         return
-    if kind in (ADD, DO) or (kind == BE and clause.subject == "i") or (clause.denied and kind in (LIVE, WORK)):
+    if kind in (ADD, DO, BE) or (clause.denied and kind in (LIVE, WORK)):
         yield from _read_polarity(clause)
-    if clause.denied or kind == ADD:
+    counted = clause.anchored and any(_has_digit(word) for word in clause.value)
+    if clause.denied or (kind == ADD and not counted):
         return
     framed = _find_frame(clause)
     if framed is not None:
@@ -201,9 +213,14 @@ def _read_value(clause: Clause) -> Iterator[Statement]:
         if name_like:
             yield Statement(f"{subject} {LIVE}", FRAME, told, changes=changes or kind == MOVE, single=True)
     elif kind == NAME:
-        yield Statement(f"{subject} {NAME}", FRAME, told, changes=changes, single=subject == "i" and name_like)
+        yield Statement(
+            f"{subject} {NAME}", FRAME, told, changes=changes, single=(subject == "i" or clause.one) and name_like
+        )
     elif kind == WORK:
         yield Statement(f"{subject} {WORK} {clause.preposition}", FRAME, told, changes=changes)
+    elif kind in (TAKE, ADD):
+        if any(_has_digit(word) for word in value):
+            yield _to_statement(clause, clause.verb, single=clause.one)
     elif kind == DO:
         if clause.verb == "prefer":
             yield from _read_preference(clause)
@@ -212,10 +229,28 @@ def _read_value(clause: Clause) -> Iterator[Statement]:
     elif (subject != "i" or any(_has_digit(word) for word in value)) and _names_which(clause):
         single = not lexicon.single.isdisjoint(clause.who)
         plain = clause.some or (lexicon.lower_names and any(is_plain_english(word.text) for word in value))
-        if name_like or (single and not plain):
-            yield _to_statement(
-                clause, BE, single=not clause.some and (single or not lexicon.roles.isdisjoint(clause.who))
-            )
+        chosen = clause.one and is_chosen(lexicon, clause.who, value)
+        if name_like or chosen or (single and not plain):
+            single = single or chosen or _is_only_one(clause) or _is_in_office(clause)
+            yield _to_statement(clause, BE, single=not clause.some and single)
+
+
+def _names_one(clause: Clause) -> bool:
+    """Whether the value is a name, and not a place in or from which something is: one town has many others in it."""
+    return not clause.preposition and not clause.linked and names_one(clause.lexicon, clause.value)
+
+
+def _is_only_one(clause: Clause) -> bool:
+    """Whether an attribute has a value that excludes any other: a name or a number."""
+    if any(_has_digit(word) for word in clause.value):
+        return clause.anchored
+    return clause.one and _names_one(clause)
+
+
+def _is_in_office(clause: Clause) -> bool:
+    """Whether the value is who or what has a role: a name, of which not every language tells by a capital."""
+    named = any(word.named for word in clause.value)
+    return not clause.lexicon.roles.isdisjoint(clause.who) and (not named or _names_one(clause))
 
 
 def _names_which(clause: Clause) -> bool:
@@ -231,6 +266,8 @@ def _to_statement(clause: Clause, attribute: str, *, single: bool) -> Statement:
     """The statement of a clause; of a value with numbers these are the value, and its words belong to the frame."""
     numbers = [_to_plain_number(word) for word in clause.value if _has_digit(word)]
     rest = sorted(word.text for word in clause.value if not _has_digit(word)) if numbers else []
+    if rest and all(_MONTH.match(word) for word in rest):
+        numbers, rest = sorted(_to_plain_number(word) for word in clause.value), []  # a date
     frame = _join(
         clause.subject, attribute, clause.preposition, "a" if clause.some else "", *rest, "#" if numbers else ""
     )

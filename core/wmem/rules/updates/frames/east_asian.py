@@ -114,10 +114,28 @@ _PATTERNS: Sequence[_Pattern] = (
     ),
     _Pattern(
         _compile(
-            rf"(?P<who>\S{{1,10}}(?: \S{{1,10}}){{0,3}}?)(?:는|은|가|이) {_KO_NOW}(?P<value>\S{{1,14}}?)(?:입니다|이에요|예요|이야|야)"
+            rf"(?P<who>\S{{1,10}}(?: \S{{1,10}}){{0,3}}?)(?:는|은|가|이) {_KO_NOW}(?P<value>\S{{1,14}}?(?: (?:부장|과장|대표|팀장|님|씨)님?)?)(?:입니다|이에요|예요|이야|야)"
         )
     ),
 )
+_MINE = re.compile(r"(?:我|用户|私|僕|제|내|저의|나의)")
+_OWNED = re.compile(
+    r"的.|の.|의 ?.|(?:经理|主管|负责人|老板|上司|部长|組長|リーダー|責任者|担当者?|部長|店長|담당자|책임자|팀장님?|상사|부장님?|대표님?)\Z"
+)
+"""What makes a subject an attribute of something: whose it is, or an office that one person holds."""
+_SEVERAL = re.compile(
+    r"(?:[哥弟姐姊妹兄]{1,2}|儿子|女儿|孩子|朋友|同事|同学|邻居|亲戚|表[哥弟姐妹]|客户|供应商|对手|成员|爱好|语言|目标|问题|原因|步骤|宠物|过敏源?|国籍|例子|技能"
+    r"|姉|妹|息子|娘|子供|友達|友人|同僚|隣人|親戚|いとこ|お客様|顧客|取引先|メンバー|趣味|言語|目標|問題|理由|ペット|アレルギー|国籍|例|部下|先輩|後輩|生徒"
+    r"|형|오빠|누나|언니|동생|아들|딸|친구|동료|이웃|친척|고객|거래처|회원|취미|언어|목표|문제|이유|반려동물|알레르기|국적|예)(?:的名字|の名前| 이름)?\Z"
+)
+_TITLED = re.compile(r"(?:さん|様|氏|先生|女士|部長|課長|부장|과장|대표|님|씨)\Z")
+_SURNAMED = re.compile(
+    r"(?:[王李张刘陈杨黄赵吴周徐孙马朱胡郭何高林罗郑梁谢宋唐许韩冯邓曹彭曾肖田董袁潘于蒋蔡余杜叶程苏魏吕丁任沈姚卢姜崔钟谭陆汪范金石廖贾夏韦付方白邹孟熊秦邱江尹薛闫段雷侯龙史陶黎贺顾毛郝龚邵万钱严武戴莫孔向汤]"
+    r"[\u4e00-\u9fff]{1,2}|[김이박최정강조윤장임한오서신권황안송류전홍고문양손배백허유남심노하곽성차주우구민][가-힣]{2})\Z"
+)
+_SORT = re.compile(r"[版部室课課系科区區市县県楼号線线路]\Z")
+"""The last letter of names of one sort."""
+_FOREIGN = re.compile(r"[\u30a0-\u30ff]{2,10}|[A-Za-z][\w .-]{0,20}")
 _DENIED = re.compile(r"(?:吗|呢|不是|没有|没|ない|ません|か$|않|아니|안 )|[?？]|的$")
 _PAST = re.compile(
     r"\d{4}年|以前|曾经|过去|昔|当時|でした|\d{4}년|예전|전에|었습니다$|如果|要是|可能|也许|说|もし|たら|かも|と言|만약|아마|下次|第[一二三]|次の|다음|另一|也|还|们都|も(?!う)|そして|和|或|と(?=.)"
@@ -160,17 +178,41 @@ def read_unspaced(text: str) -> Iterator[Statement]:
             yield Statement(f"{who} like {value}", POLARITY, row.polarity, changes=True, single=True)
             return
         single = row.attribute == "live"
+        one = _is_attribute(groups.get("who") or "")
         named = _NAME_NOUN.search(who) is not None
         if row.attribute:
             frame = f"{who} {row.attribute}"
+            single = single or (row.attribute == "name" and one)
         else:
             single = not named and _SINGLE.search(who) is not None
-            if not single and not named and not (now and _DIGITS.search(value)):
+            sort = _find_sort(value, named=named) if one and not single else ""
+            if not single and not named and not sort and not (now and _DIGITS.search(value)):
                 return
+            single = single or sort != ""
             shape = _DIGITS.sub("#", value)
-            frame = f"{who} be {shape if '#' in shape and not value.isascii() else ''}".rstrip()
-        yield Statement(frame, FRAME, _to_value(value), changes=now, single=single and not row.open)
+            frame = f"{who} be {sort} {shape if '#' in shape and not value.isascii() else ''}".replace(
+                "  ", " "
+            ).rstrip()
+        yield Statement(frame, FRAME, _to_value(value), changes=now, single=single and (one or not row.open))
         return
+
+
+def _is_attribute(who: str) -> bool:
+    """Whether a subject is one attribute of one thing, and none of which one may have several."""
+    whose = _MINE.match(who) is not None or _OWNED.search(who) is not None
+    return whose and _SEVERAL.search(who) is None
+
+
+def _find_sort(value: str, *, named: bool) -> str:
+    """The sort of what a value names, which tells how or what something is if it is of none."""
+    if _DIGITS.search(value) is not None:
+        return "#"
+    if _TITLED.search(value) is not None or _SURNAMED.match(value) is not None:
+        return "person"
+    if named and _FOREIGN.fullmatch(value) is not None:
+        return "name"
+    last = _SORT.search(value)
+    return last.group() if last is not None else ""
 
 
 def _to_value(value: str) -> str:

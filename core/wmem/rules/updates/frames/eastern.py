@@ -1,6 +1,6 @@
 """Lexicons of Polish, Czech, Russian, Ukrainian, Finnish, Turkish, Hungarian, Arabic and Hindi."""
 
-from wmem.rules.updates.frames.lexicon import Lexicon, verbs, words
+from wmem.rules.updates.frames.lexicon import Lexicon, ordinals, verbs, words
 
 POLISH = Lexicon(
     verbs=verbs(
@@ -11,6 +11,7 @@ POLISH = Lexicon(
         do="wolę woli piję pije palę pali używam używa",
         add="lubię lubi kocham mam ma",
         move="przeprowadziłem przeprowadziłam przeprowadził przeprowadziła",
+        take="kosztuje trwa zaczyna kończy działa wygasa waży",
     ),
     me=words("ja my użytkownik"),
     mine=words("mój moja moje mojego mojej nasz nasza"),
@@ -28,6 +29,10 @@ POLISH = Lexicon(
         "że kto co gdzie jak bo pierwszy druga drugi inny inna następny następne ostatni każdy przyjaciel sąsiad cel problem wczoraj dziś jutro"
     ),
     inflects=True,
+    several=words(
+        "brat siostr syn córk dzieck kuzyn wuj cioc przyjaci koleg koleż sąsiad klient dostawc członk hobby język alergi cel problem powód ryzyk krok zwierz książk film piosenk"
+    ),
+    ordinals=ordinals("pierwszym drugim trzecim czwartym piątym szóstym siódmym ósmym dziewiątym dziesiątym"),
 )
 CZECH = Lexicon(
     verbs=verbs(
@@ -38,6 +43,7 @@ CZECH = Lexicon(
         do="piju kouřím používám",
         add="mám má miluju",
         move="přestěhoval přestěhovala",
+        take="stojí trvá začíná končí běží váží",
     ),
     me=words("já my uživatel"),
     mine=words("můj moje má mého náš naše"),
@@ -52,6 +58,10 @@ CZECH = Lexicon(
         "kdyby jestli chtěl možná říká řekl byl byla bylo a nebo taky také ještě on ona jeho její že kdo co kde první druhý druhá jiný další každý přítel cíl včera dnes zítra rád"
     ),
     inflects=True,
+    several=words(
+        "bratr sestr syn dcer dít bratran přítel kamarád koleg soused klient zákazník dodavatel člen koníč jazyk alergi cíl problém důvod rizik krok kniha film"
+    ),
+    ordinals=ordinals("prvním druhém třetím čtvrtém pátém šestém sedmém osmém devátém desátém"),
 )
 RUSSIAN = Lexicon(
     verbs=verbs(
@@ -62,6 +72,7 @@ RUSSIAN = Lexicon(
         do="предпочитаю пью курю использую",
         add="люблю любит имею",
         move="переехал переехала переехали",
+        take="стоит длится начинается заканчивается истекает открывается закрывается весит",
     ),
     me=words("я мы пользователь"),
     mine=words("мой моя моё мою моего моей моему наш наша"),
@@ -80,6 +91,10 @@ RUSSIAN = Lexicon(
     - words("как"),
     inflects=True,
     bare=True,
+    several=words(
+        "брат сестр сын доч ребён ребен дет кузен дяд тёт друг подруг коллег сосед клиент заказчик поставщик конкурент член хобби язык аллерги цель проблем причин риск шаг питом книг фильм песн увлечен"
+    ),
+    ordinals=ordinals("первом втором третьем четвёртом|четвертом пятом шестом седьмом восьмом девятом десятом"),
 )
 UKRAINIAN = Lexicon(
     verbs=verbs(
@@ -90,6 +105,7 @@ UKRAINIAN = Lexicon(
         do="п'ю палю використовую",
         add="люблю любить маю",
         move="переїхав переїхала",
+        take="коштує триває починається закінчується",
     ),
     me=words("я ми користувач"),
     mine=words("мій моя моє мою мого моєї наш наша"),
@@ -105,6 +121,9 @@ UKRAINIAN = Lexicon(
         "якщо би хотів хотіла може каже сказав був була було жив раніше і й та або також теж ще він вона його її що хто де перший друга другий інший наступний останній кожен друг мета вчора сьогодні завтра році"
     ),
     inflects=True,
+    several=words(
+        "брат сестр син доч дит друг подруг колег сусід клієнт член хобі мов алергі ціль мет проблем причин ризик крок книг фільм"
+    ),
 )
 FINNISH = Lexicon(
     verbs=verbs(be="on olen", live="asun asuu", work="työskentelen työskentelee", move="muutin muutti"),

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-BE, NAME, LIVE, WORK, DO, ADD, MOVE = "be", "name", "live", "work", "do", "add", "move"
-"""Classes of verbs: is, is called, lives, works, what one does in one way at a time, what adds (likes, has), moved to."""
+BE, NAME, LIVE, WORK, DO, ADD, MOVE, TAKE = "be", "name", "live", "work", "do", "add", "move", "take"
+"""Classes of verbs: is, is called, lives, works, what one does in one way at a time, what adds (likes, has), moved to, and
+what has a number: costs, lasts, starts."""
 
 
 def words(text: str) -> frozenset[str]:
@@ -32,11 +33,17 @@ class Lexicon:
         names: Nouns for a name.
         single: Things that have one value at a time.
         roles: Things that have one if the value is a name or a number.
+        the: Definite articles.
+        several: Nouns of which one may have several.
+        plural: Verbs of several.
+        ordinals: First, second and so on, by whose place a number is known.
         refused: Words of a sentence that states nothing now: conditions, wishes, the past, what others say, lists, one
             of several.
         inflects: Whether words change their endings, so that these say nothing.
         verb_last: Whether the value stands before the verb.
         bare: Whether there need be no verb: the value is the last word.
+        head_last: Whether the noun that is told of is the last of those in a row.
+        suffixed: Whether a definite article is the ending of a noun.
         lower_names: Whether a word in lower case may be a name: there is a list of those that are none.
         capital_nouns: Whether every noun has a capital, so that it tells no name.
     """
@@ -57,11 +64,22 @@ class Lexicon:
     single: frozenset[str] = frozenset()
     roles: frozenset[str] = frozenset()
     refused: frozenset[str]
+    the: frozenset[str] = frozenset()
+    several: frozenset[str] = frozenset()
+    plural: frozenset[str] = frozenset()
+    ordinals: Mapping[str, str] = field(default_factory=dict)
     inflects: bool = False
     verb_last: bool = False
     bare: bool = False
+    head_last: bool = False
+    suffixed: bool = False
     lower_names: bool = False
     capital_nouns: bool = False
+
+
+def ordinals(text: str) -> dict[str, str]:
+    """By ordinal its number; the forms of one are parted by a stroke."""
+    return {form: f"{at}." for at, forms in enumerate(text.split(), 1) for form in forms.split("|")}
 
 
 def verbs(**classes: str) -> dict[str, str]:

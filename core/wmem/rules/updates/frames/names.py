@@ -1,9 +1,11 @@
-"""Which English words tell how something is, and name nothing, though they are written in lower case."""
+"""Which words tell how something or somebody is, and name nothing, though they are written as names are."""
 
+from collections.abc import Sequence
 from functools import cache
 
 from wmem.analysis.common_words import list_common_words
 from wmem.analysis.stopwords import STOP_WORDS
+from wmem.rules.updates.frames.lexicon import words
 
 _ENDINGS = (
     *(
@@ -251,6 +253,15 @@ _PLAIN = frozenset(
         "one",
     ]
 )
+_DEMONYMS = ("ish", "ese", "ian", "ean", "ican")
+_PEOPLES = words(
+    "german french dutch greek swiss czech thai catholic muslim jewish hindu buddhist protestant orthodox arab turk "
+    "dane swede finn pole scot briton spaniard vegan"
+)
+"""Capital words that tell how somebody is, and name nobody."""
+_TITLES = frozenset(["herr", "frau", "dr"])
+_GERMAN_NOUNS = ("er", "in", "ist", "eur", "ung", "heit", "keit", "tion", "schaft", "e", "tum", "nis", "ling", "mann")
+"""Ends of German nouns, which have a capital as names have."""
 
 
 @cache
@@ -262,3 +273,13 @@ def is_plain_english(word: str) -> bool:
     """Whether a word is one that everybody uses, or looks like one that tells how something is."""
     bare = word.strip(",:")
     return bare in _common() or bare.endswith(_ENDINGS)
+
+
+def is_people(word: str) -> bool:
+    """Whether an English word with a capital tells of which people or belief somebody is."""
+    return word in _PEOPLES or word.endswith(_DEMONYMS)
+
+
+def is_german_noun(value: Sequence[str]) -> bool:
+    """Whether German words, all with capitals, look like what somebody is, and like no name."""
+    return value[0] not in _TITLES and value[-1].endswith(_GERMAN_NOUNS)

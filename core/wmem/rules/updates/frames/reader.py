@@ -9,10 +9,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
+from wmem.rules.updates.frames.attribute import is_anchored, is_attribute
 from wmem.rules.updates.frames.clause import Clause, read_bare, read_clause
 from wmem.rules.updates.frames.east_asian import is_unspaced, read_unspaced
 from wmem.rules.updates.frames.eastern import EASTERN
-from wmem.rules.updates.frames.lexicon import ADD, BE, DO, LIVE, MOVE, WORK, Lexicon
+from wmem.rules.updates.frames.lexicon import ADD, BE, DO, LIVE, MOVE, TAKE, WORK, Lexicon
+from wmem.rules.updates.frames.numbers import find_measure, is_of_number, number_ordinals
 from wmem.rules.updates.frames.record import read_record
 from wmem.rules.updates.frames.western import ENGLISH, WESTERN
 from wmem.rules.updates.frames.words import Word, split_words
@@ -29,7 +31,11 @@ _SHOWN = frozenset('?¿؟？"“”„«»「」《》`{}[]|;…<>=\n\t')
 _INNER_END = re.compile(
     r"(?<!\b[a-z])(?<!\bdr)(?<!\bmr)(?<!\bmrs)(?<!\bms)(?<!\bst)(?<!\bsr)(?<!\d)[.!] ", re.IGNORECASE
 )
+_OWNERS = ("'s", "’s", "s'", "s’")
+"""Ends of a sentence that tells whose something is."""
 _YEAR = re.compile(r"(?:19|20)\d\d")
+_OF = frozenset(["of", "de", "del", "di", "da", "do", "du", "d'", "von", "van", "av", "af"])
+"""Words by which a value tells where somebody is from, or of what he is head."""
 _NEW = frozenset(
     [
         *(
@@ -58,7 +64,7 @@ def read_frames(text: str) -> Iterator[Statement]:
     if not _LEAST_CHARS <= len(text) <= _MAX_CHARS or not text[0].isalnum() or not _SHOWN.isdisjoint(text):
         return
     body = text.rstrip(" .!。！।")
-    if _INNER_END.search(body) is not None:
+    if _INNER_END.search(body) is not None or body.endswith(_OWNERS):
         return
     if is_unspaced(body):
         yield from read_unspaced(body)
@@ -93,11 +99,14 @@ def _places_by_word() -> Mapping[str, Sequence[int]]:
 
 def _read(lexicon: Lexicon, words: Sequence[Word]) -> Iterator[Statement]:
     changes, words = _drop_lead(lexicon, words)
-    left = [word for word in words if word.text not in lexicon.now]
-    if any(word.text in lexicon.refused and word.text not in lexicon.verbs for word in left):
+    left = number_ordinals(lexicon, [word for word in words if word.text not in lexicon.now])
+    refused = (at for at, word in enumerate(left) if word.text in lexicon.refused and word.text not in lexicon.verbs)
+    if not all(is_of_number(left, at) for at in refused):
         return
     changes = changes or len(left) < len(words)
     at = next((at for at, word in enumerate(left) if word.text in lexicon.verbs), None)
+    if at is None and lexicon is ENGLISH:
+        at = find_measure(left)
     if at is None:
         *left, last = [word for word in left if word.text not in lexicon.dropped] or left
         who, renewed = _read_subject(lexicon, left)
@@ -131,7 +140,7 @@ def _drop_lead(lexicon: Lexicon, words: Sequence[Word]) -> tuple[bool, Sequence[
 def _split(lexicon: Lexicon, words: Sequence[Word], at: int, *, changes: bool) -> Clause | None:
     """The sentence at its verb; None for what is said of nobody, or of one of several."""
     verb, left, right = words[at].text, words[:at], [*words[at + 1 :]]
-    kind = lexicon.verbs[verb]
+    kind = lexicon.verbs.get(verb, TAKE)
     while right and right[0].text in lexicon.dropped:
         right = right[1:]
     if lexicon.verb_last:
@@ -148,8 +157,18 @@ def _split(lexicon: Lexicon, words: Sequence[Word], at: int, *, changes: bool) -
     corrects = denied and not lexicon.but.isdisjoint(word.text for word in right)
     if denied and not corrects:
         right = [word for word in right if word.text not in lexicon.no | lexicon.more]
+    one = words[at].text not in lexicon.plural and is_attribute(lexicon, left)
     return Clause(
-        lexicon=lexicon, kind=kind, verb=_to_stem(verb), who=who, value=right, denied=denied, changes=changes or renewed
+        lexicon=lexicon,
+        kind=kind,
+        verb=_to_stem(verb),
+        who=who,
+        value=right,
+        denied=denied,
+        one=one,
+        linked=any(word.text in _OF for word in words[at + 1 :]),
+        anchored=one and is_anchored(lexicon, left),
+        changes=changes or renewed,
     )
 
 

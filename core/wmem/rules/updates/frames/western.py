@@ -1,6 +1,6 @@
 """Lexicons of English, German, Dutch, Swedish, Danish, French, Spanish, Italian and Portuguese."""
 
-from wmem.rules.updates.frames.lexicon import Lexicon, verbs, words
+from wmem.rules.updates.frames.lexicon import Lexicon, ordinals, verbs, words
 
 ENGLISH = Lexicon(
     verbs=verbs(
@@ -10,6 +10,7 @@ ENGLISH = Lexicon(
         do="prefer prefers drive drives",
         add="like likes love loves have has enjoy enjoys hate hates dislike dislikes own owns use uses drink drinks smoke smokes study studies",
         move="moved relocated",
+        take="costs takes lasts starts ends expires begins runs rotates seats holds opens closes weighs measures renews",
     ),
     me=words("i we user"),
     mine=words("my our"),
@@ -59,6 +60,13 @@ ENGLISH = Lexicon(
         "yesterday today tomorrow sometimes usually often"
     ),
     lower_names=True,
+    the=words("the this"),
+    plural=words("are"),
+    several=words(
+        "brother sister sibling son daughter child kid baby cousin uncle aunt nephew niece grandson granddaughter friend colleague coworker teammate neighbour neighbor roommate flatmate relative parent twin classmate acquaintance client customer competitor supplier vendor sponsor investor reviewer contributor author member participant attendee speaker guest student employee user contact dependency tool feature requirement option example topic ingredient hobby interest language nationality citizenship allergy skill goal aim task todo plan-b problem issue bug reason cause risk step thing pet cat dog-breed device gadget book film movie song game restaurant subject strength weakness medication symptom project course class lesson train bus flight tram part idea rule note fact tip wish fear dream advantage founder co-founder speciality specialty dish product service invoice order bill call run workout session payment report recipe meal trip parcel box bag"
+    ),
+    ordinals=ordinals("first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"),
+    head_last=True,
 )
 GERMAN = Lexicon(
     verbs=verbs(
@@ -68,6 +76,7 @@ GERMAN = Lexicon(
         work="arbeite arbeitet",
         do="bevorzuge bevorzugt fahre fährt",
         add="mag liebe liebt habe hat nutze nutzt trinke trinkt rauche raucht",
+        take="kostet dauert beginnt endet läuft öffnet schließt startet wiegt",
     ),
     me=words("ich wir nutzer benutzer"),
     mine=words("mein meine meinen meinem meiner unser unsere unseren"),
@@ -95,6 +104,15 @@ GERMAN = Lexicon(
         "gestern heute morgen neben immer"
     ),
     capital_nouns=True,
+    the=words("der die das dieser diese dieses"),
+    plural=words("sind"),
+    several=words(
+        "bruder schwester sohn tochter kind cousin cousine onkel tante neffe nichte enkel freund freundin kollege kollegin nachbar nachbarin kunde kundin lieferant partner mitglied hobby sprache allergie ziel problem grund risiko schritt haustier katze gerät buch film lied spiel thema kurs zug bus flug beispiel aufgabe rechnung bestellung lauf sitzung zahlung bericht rezept reise paket"
+    ),
+    ordinals=ordinals(
+        "ersten|erste|erstem zweiten|zweite dritten|dritte vierten|vierte fünften|fünfte sechsten|sechste siebten|siebte achten|achte neunten|neunte zehnten|zehnte"
+    ),
+    head_last=True,
 )
 DUTCH = Lexicon(
     verbs=verbs(
@@ -105,6 +123,7 @@ DUTCH = Lexicon(
         do="rijd rijdt",
         add="hou houdt heb heeft vind drink drinkt rook rookt gebruik gebruikt",
         move="verhuisd",
+        take="kost duurt begint eindigt draait opent sluit weegt verloopt",
     ),
     me=words("ik wij we gebruiker"),
     mine=words("mijn onze ons"),
@@ -128,6 +147,13 @@ DUTCH = Lexicon(
         "vandaag morgen"
     )
     - words("zijn"),
+    the=words("de het deze dit"),
+    plural=words("zijn"),
+    several=words(
+        "broer zus zoon dochter kind neef nicht oom tante vriend vriendin collega buurman buurvrouw klant leverancier lid hobby taal allergie doel probleem reden risico stap huisdier boek film lied spel cursus trein bus voorbeeld"
+    ),
+    ordinals=ordinals("eerste tweede derde vierde vijfde zesde zevende achtste negende tiende"),
+    head_last=True,
 )
 SWEDISH = Lexicon(
     verbs=verbs(
@@ -138,6 +164,7 @@ SWEDISH = Lexicon(
         add="gillar har älskar elsker",
         do="använder dricker bruger drikker ryger",
         move="flyttat flyttade flyttet flyttede",
+        take="kostar koster varar varer börjar begynder startar slutar slutter öppnar åbner stänger lukker väger vejer",
     ),
     me=words("jag jeg vi användaren"),
     mine=words("min mitt mina vår vårt mit mine vores"),
@@ -158,6 +185,15 @@ SWEDISH = Lexicon(
         "om skulle kunde vill kanske sa säger sagde siger var hade havde tidigare før innan och eller eller och också også han hon hun "
         "hans hennes hendes deres som vem vad var hur första andra nästa förra varje første anden næste vän ven granne nabo mål"
     ),
+    the=words("den det de"),
+    several=words(
+        "bror broder syster søster son søn dotter datter barn kusin fætter kusine farbror onkel faster tante vän ven kollega granne nabo kund kunde leverantör medlem hobby språk sprog allergi mål problem skäl risk steg husdjur kæledyr bok bog film"
+    ),
+    ordinals=ordinals(
+        "första|første andra|anden tredje fjärde|fjerde femte sjätte|sjette sjunde|syvende åttonde|ottende nionde|niende tionde|tiende"
+    ),
+    head_last=True,
+    suffixed=True,
 )
 DANISH = Lexicon(
     verbs={**SWEDISH.verbs, "er": "be"},
@@ -174,6 +210,11 @@ DANISH = Lexicon(
     single=SWEDISH.single,
     roles=SWEDISH.roles,
     refused=SWEDISH.refused,
+    the=SWEDISH.the,
+    several=SWEDISH.several,
+    ordinals=SWEDISH.ordinals,
+    head_last=True,
+    suffixed=True,
 )
 FRENCH = Lexicon(
     verbs=verbs(
@@ -184,6 +225,7 @@ FRENCH = Lexicon(
         do="préfère conduis conduit",
         add="aime adore ai a avons utilise bois boit fume",
         move="déménagé emménagé",
+        take="coûte dure commence expire ouvre ferme tourne pèse finit",
     ),
     me=words("je j' nous utilisateur utilisatrice l'utilisateur"),
     mine=words("mon ma mes notre nos"),
@@ -206,6 +248,14 @@ FRENCH = Lexicon(
         "et ou aussi encore il elle ils elles son sa ses leur que qui quoi où comment parce premier première deuxième autre prochain "
         "prochaine dernier dernière chaque ami amie voisin voisine but problème hier aujourd'hui demain toujours"
     ),
+    the=words("le la les l' ce cette"),
+    plural=words("sont sommes"),
+    several=words(
+        "frère soeur sœur fils fille enfant cousin cousine oncle tante neveu nièce ami amie copain collègue voisin voisine client cliente fournisseur concurrent membre hobby loisir passion langue allergie objectif but problème raison risque étape animal livre film chanson jeu sujet cours train bus exemple tâche nationalité facture commande appel paiement rapport recette voyage colis"
+    ),
+    ordinals=ordinals(
+        "premier|première deuxième|second|seconde troisième quatrième cinquième sixième septième huitième neuvième dixième"
+    ),
 )
 SPANISH = Lexicon(
     verbs=verbs(
@@ -216,6 +266,7 @@ SPANISH = Lexicon(
         do="prefiero prefiere conduzco",
         add="gusta gustan encanta tengo tiene uso usa bebo fumo fuma",
         move="mudé mudó mudado",
+        take="cuesta dura empieza comienza termina caduca vence abre cierra ejecuta pesa",
     ),
     me=words("yo nosotros usuario usuaria me"),
     mine=words("mi mis nuestro nuestra"),
@@ -238,6 +289,14 @@ SPANISH = Lexicon(
         "que quien qué dónde cómo porque primer primero primera segundo segunda otro otra próximo próxima último última cada amigo amiga "
         "vecino vecina objetivo problema ayer hoy mañana siempre"
     ),
+    the=words("el la los las este esta"),
+    plural=words("son somos"),
+    several=words(
+        "hermano hermana hijo hija niño primo prima tío tía sobrino sobrina nieto amigo amiga colega compañero compañera vecino vecina cliente clienta proveedor competidor miembro afición pasatiempo idioma lengua alergia objetivo meta problema razón riesgo paso mascota libro película canción juego tema curso tren ejemplo tarea nacionalidad factura pedido llamada pago informe receta viaje paquete"
+    ),
+    ordinals=ordinals(
+        "primer|primero|primera segundo|segunda tercer|tercero|tercera cuarto|cuarta quinto|quinta sexto|sexta séptimo|séptima octavo|octava noveno|novena décimo|décima"
+    ),
 )
 ITALIAN = Lexicon(
     verbs=verbs(
@@ -248,6 +307,7 @@ ITALIAN = Lexicon(
         do="preferisco preferisce guido",
         add="piace piacciono amo ho ha uso usa bevo fumo",
         move="trasferito trasferita",
+        take="costa dura inizia comincia finisce scade apre chiude pesa",
     ),
     me=words("io noi utente mi"),
     mine=words("mio mia miei mie nostro nostra"),
@@ -271,6 +331,13 @@ ITALIAN = Lexicon(
         "amico amica vicino vicina obiettivo problema ieri oggi domani sempre"
     )
     - words("come"),
+    the=words("il lo la i gli le l' questo questa"),
+    several=words(
+        "fratello sorella figlio figlia bambino cugino cugina zio zia nipote amico amica collega compagno vicino vicina cliente fornitore concorrente membro hobby passione lingua allergia obiettivo problema motivo rischio passo animale libro film canzone gioco corso treno esempio compito nazionalità fattura ordine pagamento rapporto ricetta viaggio pacco"
+    ),
+    ordinals=ordinals(
+        "primo|prima secondo|seconda terzo|terza quarto|quarta quinto|quinta sesto|sesta settimo|settima ottavo|ottava nono|nona decimo|decima"
+    ),
 )
 PORTUGUESE = Lexicon(
     verbs=verbs(
@@ -281,6 +348,7 @@ PORTUGUESE = Lexicon(
         do="prefiro prefere dirijo",
         add="gosto gosta adoro adora tenho tem uso usa bebo fumo fuma",
         move="mudei-me mudei mudou-se mudou",
+        take="custa dura começa termina vence abre fecha pesa",
     ),
     me=words("eu nós usuário usuária utilizador me"),
     mine=words("meu minha meus minhas nosso nossa"),
@@ -304,5 +372,13 @@ PORTUGUESE = Lexicon(
         "vizinha objetivo problema ontem hoje amanhã sempre"
     )
     - words("se"),
+    the=words("o a os as este esta"),
+    plural=words("são somos"),
+    several=words(
+        "irmão irmã filho filha criança primo prima tio tia sobrinho neto amigo amiga colega companheiro vizinho vizinha cliente fornecedor concorrente membro hobby passatempo língua idioma alergia objetivo meta problema razão motivo risco passo animal livro filme música jogo tema curso trem exemplo tarefa nacionalidade"
+    ),
+    ordinals=ordinals(
+        "primeiro|primeira segundo|segunda terceiro|terceira quarto|quarta quinto|quinta sexto|sexta sétimo|sétima oitavo|oitava nono|nona décimo|décima"
+    ),
 )
 WESTERN = (ENGLISH, GERMAN, DUTCH, SWEDISH, DANISH, FRENCH, SPANISH, ITALIAN, PORTUGUESE)

@@ -1,0 +1,46 @@
+"""Numbers among the words of a sentence: which word says of what they are, and which belong to them."""
+
+from collections.abc import Sequence
+
+from wmem.rules.updates.frames.lexicon import Lexicon, words
+from wmem.rules.updates.frames.words import Word
+
+_MAX_LEFT = 7  # words before the verb
+_NEAR = 3  # words of which one is a number
+_SEVERAL = words(
+    "supports includes contains offers sells buys accepts likes wins says covers sees visits serves stops reads wants plays "
+    "orders sends needs leaves departs arrives speaks teaches knows gets gives makes brings shows hosts eats meets as was has "
+    "this always yes plus minus times perhaps besides minutes seconds hours days weeks months years"
+)
+"""English words in the form of such verbs that take several, or are none."""
+_OF_NUMBERS = words("may every each until till alle cada ogni tous toutes co elke varje каждые")
+"""Words that refuse a sentence, and do not before a number."""
+
+
+def find_measure(sentence: Sequence[Word]) -> int | None:
+    """The place of an English verb before a number, whichever it is: "the key rotates every 30 days"."""
+    for at, word in enumerate(sentence[:_MAX_LEFT]):
+        verb, behind = word.text, sentence[at + 1 : at + 1 + _NEAR]
+        is_verb = not word.named and verb.endswith("s") and not verb.endswith(("ss", "us", "is"))
+        if at and is_verb and any(each.text[:1].isdigit() for each in behind):
+            return at if verb not in _SEVERAL else None
+    return None
+
+
+def is_of_number(sentence: Sequence[Word], at: int) -> bool:
+    """Whether a word only belongs to a number beside it: every 30 days, until 18:00, 12 May."""
+    beside = sentence[max(at - 1, 0) : at + 2] if sentence[at].text == "may" else sentence[at + 1 : at + 2]
+    return sentence[at].text in _OF_NUMBERS and any(word.text[:1].isdigit() for word in beside)
+
+
+def number_ordinals(lexicon: Lexicon, sentence: Sequence[Word]) -> Sequence[Word]:
+    """The words with numbers for ordinals behind a verb: on the third floor."""
+    if lexicon.ordinals.keys().isdisjoint(word.text for word in sentence):
+        return sentence
+    at = next((at for at, word in enumerate(sentence) if word.text in lexicon.verbs), len(sentence))
+    return [
+        word._replace(text=lexicon.ordinals[word.text], named=True)
+        if place > at and word.text in lexicon.ordinals
+        else word
+        for place, word in enumerate(sentence)
+    ]
