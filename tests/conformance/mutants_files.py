@@ -154,10 +154,12 @@ SQLITE: Mapping[str, Mutant] = {
     ),
     "ReadsPathByPath": _sqlite(
         {
-            '        connection.execute("BEGIN")\n        tails = {': "        tails = {",
+            '        connection.execute("BEGIN")\n        paths = iter(after)': "        paths = iter(after)",
             '        connection.execute("COMMIT")\n        return tails': "        return tails",
-            "self._fetch_scope(connection, path), after[path])": (
-                "__import__('time').sleep(0.0001) or self._fetch_scope(connection, path), after[path])"
+            "self._read_tail(connection, row, after[path]) for path, row in zip(part, scopes, strict=True)": (
+                "__import__('time').sleep(0.0001)\n"
+                "                or self._read_tail(connection, self._fetch_scope(connection, path), after[path])\n"
+                "                for path in part"
             ),
         },
         ("test_several_paths_are_read_as_of_one_instant",),
