@@ -68,7 +68,7 @@ GERMAN = StatementTable(
         "größe limit preis ziel tarif port version geburtstag auto bank verein schicht zimmer"
     ),
     exclusive=_words("fahr bevorzug studier arbeit"),
-    kin=_words("freund freundin sohn tochter bruder schwester hund katze kind kollege kollegin nachbar pferd vogel baby"),
+    kin=_words("enkel enkelin cousin cousine onkel tante neffe nichte freund freundin sohn tochter bruder schwester hund katze kind kollege kollegin nachbar pferd vogel baby"),
     stops=_words(
         "seit mit für und aber oder weil in im an am auf bei wo der die das dass als jetzt nun wieder mehr statt von aus bis damit dann wenn "
         "nach vor durch pro jeden jede zu zum zur ein eine einen noch schon auch um"
@@ -206,7 +206,7 @@ FRENCH = StatementTable(
         "objectif forfait port version anniversaire voiture banque équipe chambre"
     ),
     exclusive=_words("conduis préfèr travaill étudi"),
-    kin=_words("ami amie fils fille frère sœur chien chat enfant collègue voisin voisine cheval oiseau bébé"),
+    kin=_words("cousin cousine oncle tante neveu nièce ami amie fils fille frère sœur chien chat enfant collègue voisin voisine cheval oiseau bébé"),
     stops=_words(
         "depuis avec pour et mais ou car parce à au aux en sur chez où qui que comme maintenant encore plus depuis de du des jusqu' puis quand "
         "après avant par chaque dans un une le la les désormais"
@@ -338,7 +338,7 @@ SPANISH = StatementTable(
         "objetivo puerto versión cumpleaños coche carro banco equipo habitación"
     ),
     exclusive=_words("conduzco prefiero trabajo estudio"),
-    kin=_words("amigo amiga hijo hija hermano hermana perro gato niño niña colega vecino vecina caballo pájaro bebé"),
+    kin=_words("primo prima tío tía sobrino sobrina nieto nieta amigo amiga hijo hija hermano hermana perro gato niño niña colega vecino vecina caballo pájaro bebé"),
     stops=_words(
         "desde con para y pero o porque en a al donde que como ahora otra más de del hasta luego cuando después antes por cada un una el la los "
         "las todavía ya también"

@@ -14,6 +14,23 @@ from wmem.rules.updates.frames.words import Word
 _HOW = ("ed", "ing", "able", "ible", "less", "ful", "ous", "ly")
 """Ends of words that tell how something is."""
 _CHOSEN = frozenset(["default", "preferred", "favourite", "favorite", "chosen"])
+_CHIEF = frozenset(
+    [
+        "primary",
+        "main",
+        "principal",
+        "best",
+        "hauptkunde",
+        "bester",
+        "beste",
+        "meilleur",
+        "meilleure",
+        "mejor",
+        "migliore",
+        "melhor",
+    ]
+)
+"""Words before one of several that is the first of them."""
 _DEFINITE_ENDS = ("aren", "eren")  # "projektledaren"
 _MAX_NAME = 3
 _COMPOUND = 9  # letters of a noun that is made of several ones, and says of what
@@ -72,6 +89,8 @@ def _opens(lexicon: Lexicon, word: str) -> bool:
 def _is_of_several(lexicon: Lexicon, noun: Sequence[Word]) -> bool:
     """Whether a noun is one of those of which somebody may have several."""
     several = _list_several(lexicon)
+    if any(word.text in _CHIEF for word in noun):
+        return False
     if lexicon.inflects:
         return any(word.text.startswith(several) for word in noun)
     if not lexicon.head_last:

@@ -141,6 +141,9 @@ def read_clause(clause: Clause) -> Iterator[Statement]:
 
 def read_bare(clause: Clause) -> Iterator[Statement]:
     """A sentence without a verb: "My dog's name Rex", as many languages say it; its last word is the value."""
+    if clause.anchored and clause.preposition:
+        yield _to_statement(clause, BE, single=True)
+        return
     named = not clause.lexicon.names.isdisjoint(clause.who)
     if named or not clause.lexicon.single.isdisjoint(clause.who):
         shape = "#" if clause.value[0].text[:1].isdigit() else ""
@@ -259,6 +262,8 @@ def _names_which(clause: Clause) -> bool:
     if (clause.some or clause.preposition) and (not named or (clause.some and clause.lexicon.capital_nouns)):
         return False
     first = clause.value[0]
+    if clause.anchored and any(_has_digit(word) for word in clause.value):
+        return True  # "staffed until 18:00"
     return first.named or not clause.lexicon.lower_names or not (named and is_plain_english(first.text))
 
 

@@ -37,7 +37,8 @@ def number_ordinals(lexicon: Lexicon, sentence: Sequence[Word]) -> Sequence[Word
     """The words with numbers for ordinals behind a verb: on the third floor."""
     if lexicon.ordinals.keys().isdisjoint(word.text for word in sentence):
         return sentence
-    at = next((at for at, word in enumerate(sentence) if word.text in lexicon.verbs), len(sentence))
+    verb = next((at for at, word in enumerate(sentence) if word.text in lexicon.verbs), len(sentence))
+    at = 0 if lexicon.bare and verb == len(sentence) else verb
     return [
         word._replace(text=lexicon.ordinals[word.text], named=True)
         if place > at and word.text in lexicon.ordinals

@@ -108,26 +108,39 @@ def _read(lexicon: Lexicon, words: Sequence[Word]) -> Iterator[Statement]:
     if at is None and lexicon is ENGLISH:
         at = find_measure(left)
     if at is None:
-        *left, last = [word for word in left if word.text not in lexicon.dropped] or left
-        who, renewed = _read_subject(lexicon, left)
-        if lexicon.bare and left and who is not None:
-            preposition = left[-1].text if left[-1].text in lexicon.at else ""
-            yield from read_bare(
-                Clause(
-                    lexicon=lexicon,
-                    kind=BE,
-                    verb="",
-                    who=who,
-                    value=[last],
-                    preposition=preposition,
-                    changes=changes or renewed,
-                )
-            )
+        yield from _read_verbless(lexicon, left, changes=changes)
         return
     if lexicon.verb_last or at <= _MAX_LEFT:
         clause = _split(lexicon, left, at, changes=changes)
         if clause is not None:
             yield from read_clause(clause)
+
+
+def _read_verbless(lexicon: Lexicon, words: Sequence[Word], *, changes: bool) -> Iterator[Statement]:
+    """What a sentence without a verb states, in a language that needs none."""
+    if not lexicon.bare:
+        return
+    at = next((at for at, word in enumerate(words) if at and word.text in lexicon.at), len(words))
+    *left, last = [word for word in words if word.text not in lexicon.dropped] or words
+    value: Sequence[Word] = [last]
+    preposition, owned = left[-1].text if left and left[-1].text in lexicon.at else "", False
+    if any(word.text[:1].isdigit() for word in words[at + 1 :]):
+        left, value, preposition = [*words[:at]], words[at + 1 :], words[at].text  # "on the third floor"
+        owned = is_attribute(lexicon, left) and is_anchored(lexicon, left)
+    who, renewed = _read_subject(lexicon, left)
+    if left and who is not None:
+        yield from read_bare(
+            Clause(
+                lexicon=lexicon,
+                kind=BE,
+                verb="",
+                who=who,
+                value=value,
+                preposition=preposition,
+                anchored=owned,
+                changes=changes or renewed,
+            )
+        )
 
 
 def _drop_lead(lexicon: Lexicon, words: Sequence[Word]) -> tuple[bool, Sequence[Word]]:

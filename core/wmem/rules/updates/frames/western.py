@@ -63,7 +63,7 @@ ENGLISH = Lexicon(
     the=words("the this"),
     plural=words("are"),
     several=words(
-        "brother sister sibling son daughter child kid baby cousin uncle aunt nephew niece grandson granddaughter friend colleague coworker teammate neighbour neighbor roommate flatmate relative parent twin classmate acquaintance client customer competitor supplier vendor sponsor investor reviewer contributor author member participant attendee speaker guest student employee user contact dependency tool feature requirement option example topic ingredient hobby interest language nationality citizenship allergy skill goal aim task todo plan-b problem issue bug reason cause risk step thing pet cat dog-breed device gadget book film movie song game restaurant subject strength weakness medication symptom project course class lesson train bus flight tram part idea rule note fact tip wish fear dream advantage founder co-founder speciality specialty dish product service invoice order bill call run workout session payment report recipe meal trip parcel box bag"
+        "brother sister sibling son daughter child kid baby cousin uncle aunt nephew niece grandson granddaughter friend colleague coworker teammate neighbour neighbor roommate flatmate relative parent twin classmate acquaintance client customer competitor supplier vendor sponsor investor reviewer contributor author member participant attendee speaker guest student employee user contact dependency tool feature requirement option example topic ingredient hobby interest language nationality citizenship allergy skill goal aim task todo plan-b problem issue bug reason cause risk step thing pet cat dog-breed device gadget book film movie song game restaurant subject strength weakness medication symptom project course class lesson train bus flight tram part idea rule note fact tip wish fear dream advantage founder co-founder speciality specialty dish product invoice stepbrother stepsister stepson stepdaughter half-brother half-sister brother-in-law sister-in-law grandchild godson goddaughter instrument sport medicine drug actor actress genre degree qualification award talent subscription order bill call run workout session payment report recipe meal trip parcel box bag"
     ),
     ordinals=ordinals("first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"),
     head_last=True,
@@ -107,7 +107,7 @@ GERMAN = Lexicon(
     the=words("der die das dieser diese dieses"),
     plural=words("sind"),
     several=words(
-        "bruder schwester sohn tochter kind cousin cousine onkel tante neffe nichte enkel freund freundin kollege kollegin nachbar nachbarin kunde kundin lieferant partner mitglied hobby sprache allergie ziel problem grund risiko schritt haustier katze gerät buch film lied spiel thema kurs zug bus flug beispiel aufgabe rechnung bestellung lauf sitzung zahlung bericht rezept reise paket"
+        "bruder schwester sohn tochter kind cousin cousine onkel tante neffe nichte enkel freund freundin kollege kollegin nachbar nachbarin kunde kundin lieferant partner mitglied hobby sprache allergie ziel problem grund risiko schritt haustier katze gerät buch film lied spiel thema kurs zug bus flug beispiel aufgabe instrument sport medikament genre abschluss schauspieler investor rechnung bestellung lauf sitzung zahlung bericht rezept reise paket"
     ),
     ordinals=ordinals(
         "ersten|erste|erstem zweiten|zweite dritten|dritte vierten|vierte fünften|fünfte sechsten|sechste siebten|siebte achten|achte neunten|neunte zehnten|zehnte"
@@ -251,7 +251,7 @@ FRENCH = Lexicon(
     the=words("le la les l' ce cette"),
     plural=words("sont sommes"),
     several=words(
-        "frère soeur sœur fils fille enfant cousin cousine oncle tante neveu nièce ami amie copain collègue voisin voisine client cliente fournisseur concurrent membre hobby loisir passion langue allergie objectif but problème raison risque étape animal livre film chanson jeu sujet cours train bus exemple tâche nationalité facture commande appel paiement rapport recette voyage colis"
+        "frère soeur sœur fils fille enfant cousin cousine oncle tante neveu nièce ami amie copain collègue voisin voisine client cliente fournisseur concurrent membre hobby loisir passion langue allergie objectif but problème raison risque étape animal livre film chanson jeu sujet cours train bus exemple tâche nationalité instrument sport médicament genre diplôme acteur investisseur facture commande appel paiement rapport recette voyage colis"
     ),
     ordinals=ordinals(
         "premier|première deuxième|second|seconde troisième quatrième cinquième sixième septième huitième neuvième dixième"
@@ -292,7 +292,7 @@ SPANISH = Lexicon(
     the=words("el la los las este esta"),
     plural=words("son somos"),
     several=words(
-        "hermano hermana hijo hija niño primo prima tío tía sobrino sobrina nieto amigo amiga colega compañero compañera vecino vecina cliente clienta proveedor competidor miembro afición pasatiempo idioma lengua alergia objetivo meta problema razón riesgo paso mascota libro película canción juego tema curso tren ejemplo tarea nacionalidad factura pedido llamada pago informe receta viaje paquete"
+        "hermano hermana hijo hija niño primo prima tío tía sobrino sobrina nieto amigo amiga colega compañero compañera vecino vecina cliente clienta proveedor competidor miembro afición pasatiempo idioma lengua alergia objetivo meta problema razón riesgo paso mascota libro película canción juego tema curso tren ejemplo tarea nacionalidad instrumento deporte medicamento género título actor inversor factura pedido llamada pago informe receta viaje paquete"
     ),
     ordinals=ordinals(
         "primer|primero|primera segundo|segunda tercer|tercero|tercera cuarto|cuarta quinto|quinta sexto|sexta séptimo|séptima octavo|octava noveno|novena décimo|décima"
@@ -333,7 +333,7 @@ ITALIAN = Lexicon(
     - words("come"),
     the=words("il lo la i gli le l' questo questa"),
     several=words(
-        "fratello sorella figlio figlia bambino cugino cugina zio zia nipote amico amica collega compagno vicino vicina cliente fornitore concorrente membro hobby passione lingua allergia obiettivo problema motivo rischio passo animale libro film canzone gioco corso treno esempio compito nazionalità fattura ordine pagamento rapporto ricetta viaggio pacco"
+        "fratello sorella figlio figlia bambino cugino cugina zio zia nipote amico amica collega compagno vicino vicina cliente fornitore concorrente membro hobby passione lingua allergia obiettivo problema motivo rischio passo animale libro film canzone gioco corso treno esempio compito nazionalità strumento sport medicina genere laurea attore investitore fattura ordine pagamento rapporto ricetta viaggio pacco"
     ),
     ordinals=ordinals(
         "primo|prima secondo|seconda terzo|terza quarto|quarta quinto|quinta sesto|sesta settimo|settima ottavo|ottava nono|nona decimo|decima"
