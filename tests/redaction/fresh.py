@@ -5,6 +5,7 @@ A form has `{k}` for the name of a field, `{v}` for the value.
 
 import random
 from collections.abc import Iterator
+from itertools import product
 
 from tests.redaction.fresh_values import KEY_FORMS, MIXED, digits, draw, make_card, make_key, make_password
 from tests.redaction.plants import Plant
@@ -92,6 +93,39 @@ NUMBERS = (
 )  # fmt: skip
 
 
+NAMES = (
+    ("passport", "passportNr|holderPassport|travelDocumentNumber"),
+    ("driving_licence", "driversLicenseNumber|driverLicenceNo|licence_number"),
+    ("card_security_code", "cvcCode|cardSecurityCode"),
+    ("health_id", "healthInsuranceId|patientNumber"),
+    ("date_of_birth", "fechaNacimiento|patientDob|born"),
+    ("password", "dbPass|rootPassword"),
+    ("seed_phrase", "walletSeedPhrase"),
+)
+FILLED_IN = (
+    '{{"args": ["--{k}", "{v}", "--verbose"]}}',
+    '[{{"op": "replace", "path": "/{k}", "value": "{v}"}}]',
+    '{{"selector": "input[name={k}]", "text": "{v}"}}',
+    '{{"tool_calls": [{{"function": {{"name": "fill", "arguments": "{{\\"{k}\\": \\"{v}\\"}}"}}}}]}}',
+    'val {k} = "{v}"',
+    "- **{k}**: {v}\n- **color**: red\n",
+)
+"""How tools are called with a field of a name, and how code and lists have it."""
+SAID_NOW = (
+    ("secret", "das Passwort ist jetzt {v}|le mot de passe est maintenant {v}|il token di accesso adesso è {v}|пароль теперь {v}|API密钥{v}|пароль от почты = {v} (сохрани)|şifre artık {v}|他说密码现在是{v}|パスワードは今{v}だそうです|암호는 이제 {v}라고 했어요"),
+    ("password", 'if password == "{v}":'),
+    ("pin", "mijn pincode nu {v} is|Он сказал, что пин теперь {v}|PIN artık {v}"),
+    ("card_security_code", "CVV码是{v}|CVV码：{v}|सीवीवी: {v}"),
+    ("device_id", "IMEI是{v}，谢谢|IMEIは{v}です|IMEI는 {v}입니다"),
+    ("passport", "passport number is {v}, thanks|护照号码：{v}|номер паспорта: {v}|رقم جواز السفر: {v}"),
+    ("driving_licence", "номер водительского удостоверения — {v}|ड्राइविंग लाइसेंस नंबर: {v}"),
+    ("health_id", "numéro d'assurance maladie : {v}|номер полиса ОМС: {v}|स्वास्थ्य बीमा संख्या {v} है"),
+    ("tax_id", "número de identificación fiscal: {v}|fiscaal nummer is {v}|納税者番号：{v}|납세자 번호는 {v}입니다"),
+    ("bank_account", "account no. = {v} (keep it safe)|Konto-Nr. = {v}"),
+    ("seed_phrase", "frase di recupero: {v}|fraza odzyskiwania to {v}, dzięki.|シードフレーズは{v}です。|시드 구문: {v}"),
+)  # fmt: skip
+
+
 def make_plants(seed: int) -> Iterator[Plant]:
     """A few hundred plants, other ones for each seed."""
     rng = random.Random(seed)
@@ -119,11 +153,21 @@ def make_plants(seed: int) -> Iterator[Plant]:
         yield Plant("card", value, rng.choice(("pay with {}.", "id,note\n7,{},2\n", "<{}>", "卡{}。")).format(value))
     for local in ("王小明abc", "田中.taro", "김민수kim", "李雷"):
         yield Plant("email", local, f"an {local}@example.org, bitte")
+    for kind, names in NAMES:
+        for name, form in product(names.split("|"), FILLED_IN):
+            value = _value_of(rng, kind)
+            yield Plant(kind, value, form.format(k=name, v=value))
+    for kind, forms in SAID_NOW:
+        for form in forms.split("|"):
+            value = _value_of(rng, kind)
+            yield Plant(kind, value, form.format(v=value))
+    value = f"0049{rng.randrange(150, 180)}{digits(rng, 8)}"
+    yield Plant("phone", value, f"Usa {value} per questo.")
     value = f"{draw(rng, 'abcdef', 2)}{digits(rng, 2)}.{digits(rng, 4)}.{draw(rng, 'abcdef', 4)}"
     yield Plant("mac_address", value, f"port 3 has {value} behind it")
 
 
-def _value_of(rng: random.Random, kind: str) -> str:
+def _value_of(rng: random.Random, kind: str) -> str:  # noqa: PLR0911
     match kind:
         case "password":
             return make_password(rng)
@@ -133,6 +177,14 @@ def _value_of(rng: random.Random, kind: str) -> str:
             return digits(rng, 3)
         case "device_id":
             return digits(rng, 15)
+        case "passport" | "driving_licence":  # more letters than digits
+            return f"C{digits(rng, 1)}{draw(rng, 'FGHJKLMNPRT', 4)}{digits(rng, 1)}{draw(rng, 'FGHJKL', 2)}"
+        case "health_id":
+            return f"K{digits(rng, 9)}"
+        case "seed_phrase":
+            return " ".join(draw(rng, "abcdefghijklm", rng.randrange(4, 9)) for _ in range(12))
+        case "tax_id" | "bank_account":
+            return digits(rng, 10)
         case "phone":
             return digits(rng, 10)
         case "pin":

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from wmem.rules.redaction.labels.beside import find_beside
 from wmem.rules.redaction.labels.names import Label, is_unspaced, kind_of_name, load_labels
-from wmem.rules.redaction.labels.table import ACRONYMS
+from wmem.rules.redaction.labels.table import ACRONYMS, split_words
 from wmem.rules.redaction.labels.values import is_mixed
 from wmem.rules.redaction.reading import Reading, find_places
 from wmem.rules.redaction.spans import Span
@@ -30,6 +30,11 @@ _CAMEL_PARTS = (
 """Words that names in code end in: `cardCvv`, `deviceImei`."""
 
 
+_OWNERS = tuple(
+    split_words(
+        "db user admin root login mail smtp ftp ssh wifi mysql pg postgres redis app account client server key proxy"
+    )
+)
 _HUMP = re.compile("[a-z][A-Z]")
 _CAMEL_NAME = re.compile(r"(?<![A-Za-z])[A-Z]*+[a-z]++[A-Z][A-Za-z]*+")
 _SIGN_HERE = re.compile(r"\\{0,3}[\"'`*]{0,2}\]?[ ]{0,4}[:=|]")
@@ -116,7 +121,7 @@ def _beside_camels(reading: Reading) -> Iterator[Span]:
     text = reading.text
     for end, kind in _list_camels(text):
         if _SIGN_HERE.match(text, end):
-            yield from find_beside(reading, kind, max(0, end - 1), end, is_weak=False)
+            yield from _beside_camel(reading, kind, end - 1, end)
     for part, kind in _CAMEL_PARTS if reading.digits else ():
         for end in find_places(text, part):
             start = end - len(part)
@@ -124,8 +129,19 @@ def _beside_camels(reading: Reading) -> Iterator[Span]:
                 continue
             more = _CAMEL_HERE.match(text, end)
             if more or not text[end : end + 1].islower():
-                spans = find_beside(reading, kind, start, more.end() if more else end, is_weak=kind in ("pin", "phone"))
-                yield from (span for span in spans if kind != "password_sign" or is_mixed(text[span.start : span.end]))
+                yield from _beside_camel(reading, kind, start, more.end() if more else end)
+
+
+def _beside_camel(reading: Reading, kind: str, start: int, end: int) -> Iterator[Span]:
+    """What stands beside the end of a name in code; `compilerPass = "lowering"` is no password."""
+    for span in find_beside(reading, kind, start, end, is_weak=kind in ("pin", "phone")):
+        if kind != "password_sign" or is_mixed(reading.text[span.start : span.end]) or _is_of_somebody(reading, end):
+            yield span
+
+
+def _is_of_somebody(reading: Reading, end: int) -> bool:
+    """Whether a name that ends in `Pass` says whose it is."""
+    return reading.text[: end - len("Pass")].endswith(_OWNERS)
 
 
 def _is_word(text: str, start: int, end: int) -> bool:

@@ -26,7 +26,7 @@ _NOW = "|".join(sorted(NOW_WORDS))
 _CONNECT_HERE = re.compile(
     rf"(?P<gap>(?:\[?[\"'`]?\]?)?{_GAP}){_VALUE_FIELD}(?P<sign>\\{{0,3}}[\"'`]?\]?[ \t]{{0,8}}(?::=|=>|={{1,3}}|!==?|:(?!:)|->|→|>(?=[^<\s])|\|)[ \t]{{0,8}}(?:\r?\n[ \t]{{0,8}}(?![\-#]))?"
     rf"|[ ](?:(?:was|is|has been|been)[ ](?:changed|set|reset|updated)[ ]to|will be|is|are|was|lautet|ist|est|es|è|é|jest|brzmi|это|to|from|er|on|är|je|será|sera|sarà|=|—|-)[ ]{{1,2}}(?:(?:{_NOW}|also|still)[ ])?:?[ ]?"
-    rf"|[ ](?:{_NOW})[ ]|[ ]?(?:是|为|為|は|が|هي|هو|는|은|가|现在是|現在是)[ ]?(?:今|现在|現在|이제|지금|الآن)?[ ]?[:：]?[ ]?)(?:[@fbruFBRUL]{{1,2}}(?=[\"']))?(?P<open>\\{{0,3}}[\"'`])?",
+    rf"|[ ](?:{_NOW})[ ](?:(?:is|ist|est|es|è|é|jest|это)[ ])?|[ ]?(?:是|为|為|は|が|هي|هو|는|은|가|现在是|現在是)[ ]?(?:今|现在|現在|이제|지금|الآن)?[ ]?[:：]?[ ]?)(?:[@fbruFBRUL]{{1,2}}(?=[\"']))?(?P<open>\\{{0,3}}[\"'`])?",
     re.IGNORECASE,
 )
 _PHRASE_HERE = re.compile(r"[a-z]{2,12}(?:[ \-][a-z]{2,12}){3,11}(?=[.,;]?[ ]?(?:\r?\n|$))")
@@ -228,7 +228,7 @@ _SAYS_IS = (
     FILLERS
     | IS_WORDS
     | split_words(
-        "so as follows now такой следующий folgendes suivant siguiente seguente seguinte to wifi wlan router server login wi fi e-mail email mail account app konto compte cuenta conta вайфая вайфай почты сервера"
+        "so as follows now такой следующий folgendes suivant siguiente seguente seguinte to wifi wlan router server login wi fi e-mail email mail account app konto compte cuenta conta вайфая вайфай почты сервера от"
     )
 )
 _NO_SUFFIX = split_words(
@@ -242,15 +242,24 @@ _NO_SUFFIX = split_words(
 
 def _may_lead(gap: str, words: list[str], sign: str) -> bool:
     """Whether what stands between a label and a sign leaves the label what it is."""
-    if SENTENCE_END_HERE.search(gap) or "," in gap or gap.count(")") > gap.count("(") or _IN_URL_HERE.match(gap):
+    if (
+        SENTENCE_END_HERE.search(gap)
+        or _CODE_FILE_HERE.fullmatch(gap)
+        or "," in gap
+        or gap.count(")") > gap.count("(")
+        or _IN_URL_HERE.match(gap)
+    ):
         return False
     if sign not in ("to", "from") and not (_NO_SUFFIX.isdisjoint(words) and NO_VALUES.isdisjoint(words)):
         return False
     if sign in ("=", ":=", "==", "===", "=>", "|", ">"):
-        return _SUFFIX_HERE.fullmatch(gap) is not None
+        is_said = sign == "=" and gap.startswith(" ") and _SAYS_IS.issuperset(words)
+        return is_said or _SUFFIX_HERE.fullmatch(gap) is not None
     return sum(word not in FILLERS for word in words) <= MAX_STRANGERS
 
 
+_CODE_FILE_HERE = re.compile(r"\.(?:py|tsx?|jsx?|go|rs|java|rb|php|cs|kt|swift|cpp|vue|html?|css|md)")
+"""A file of code or text that is named so: `{"path": "src/password.ts", "content": …}`."""
 _IN_URL_HERE = re.compile(r"[\])}>]{0,3}@")
 _SUFFIX_HERE = re.compile(
     r"[\]\"'`)]{0,3}(?:[ ](?:value|val|content|default)|(?:[_\-.]?[^\W_]{1,16}){0,2})[\]\"'`)]{0,2}[ ]{0,8}"
