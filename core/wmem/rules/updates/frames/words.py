@@ -3,6 +3,7 @@
 import re
 from typing import NamedTuple
 
+_ABBREVIATED = 4  # characters of "e.g." and the like; a full stop behind them is one of an address
 _MARKS = ",:;()*_.!।"
 _ELIDED = re.compile(r"\b([jldnsm]')(?=\w)", re.IGNORECASE)
 _SHORT = re.compile(
@@ -45,7 +46,7 @@ def split_words(text: str) -> list[Word]:
 
 def _to_word(each: str) -> Word:
     bare = each.strip(_MARKS)
-    named = bare[0].isupper() or any(char.isdigit() or char == "@" for char in bare)
+    named = bare[0].isupper() or any(char.isdigit() or char in "@_" for char in bare) or "." in bare[_ABBREVIATED:]
     return Word(bare.lower(), named, each[-1] if each[-1] in ",:" else "")
 
 
