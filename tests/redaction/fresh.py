@@ -95,7 +95,7 @@ NUMBERS = (
 
 NAMES = (
     ("passport", "passportNr|holderPassport|travelDocumentNumber"),
-    ("driving_licence", "driversLicenseNumber|driverLicenceNo|licence_number"),
+    ("driving_licence", "driversLicenseNumber|driverLicenceNo|licence_number|fuehrerschein"),
     ("card_security_code", "cvcCode|cardSecurityCode"),
     ("health_id", "healthInsuranceId|patientNumber"),
     ("date_of_birth", "fechaNacimiento|patientDob|born"),

@@ -1,7 +1,8 @@
 """The labels, and the kind that a name in code or data tells."""
 
 import re
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 from typing import NamedTuple
 
@@ -11,6 +12,9 @@ from wmem.rules.redaction.reading import Reading, split_name
 _WORD = re.compile(r"[^\W\d_]+")
 _WITHOUT_DIGITS = frozenset({"password", "password_sign", "secret", "secret_sign", "session", "seed_phrase"})
 """Kinds of labels whose values may have no digits."""
+_UMLAUT = re.compile("[äöü]")
+_DIGRAPHS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
+_LEAST_PLAIN = 6  # letters
 _JOINTS = re.compile(r"[\s_\-./:]+")
 _MAX_WORDS = 8
 _SUFFIXES = split_words(
@@ -24,6 +28,14 @@ _WEAK_FIELDS = split_words(
 _PREFIXES = split_words(
     "page next continuation cursor sync max num total input output prompt completion reasoning cached stop pad eos bos"
 )
+
+
+def _spell_plainly(phrase: str) -> Iterator[str]:
+    """How code has a label with accents: `contrasena`, `fuehrerschein`; short ones would be other words."""
+    plain = unicodedata.normalize("NFKD", phrase).encode("ascii", "ignore").decode()
+    if len(plain.replace(" ", "")) >= _LEAST_PLAIN and len(plain) >= len(phrase) and plain != phrase:
+        yield plain
+        yield phrase.translate(_DIGRAPHS).encode("ascii", "ignore").decode() if _UMLAUT.search(phrase) else plain
 
 
 class Label(NamedTuple):
@@ -64,7 +76,7 @@ def load_labels() -> Labels:
         for phrase in phrases.split("|"):
             joined = phrase.replace(" ", "").replace("'", "")
             names = (phrase, joined) if kind in _WITHOUT_DIGITS else (phrase, joined, f"{joined}number")
-            for each in dict.fromkeys(names):
+            for each in dict.fromkeys((*names, *_spell_plainly(phrase), *_spell_plainly(joined))):
                 kinds.setdefault(each, kind)
                 label = Label(each, kind, frozenset(_WORD.findall(each)))
                 if is_unspaced(each):

@@ -34,7 +34,7 @@ PHRASES: Mapping[str, str] = {
         "api 키|비밀 키|토큰|액세스 토큰|مفتاح api|رمز الوصول|المفتاح السري|api nyckel|clau api|秘密鍵|秘密键|共有鍵"
     ),
     "pin": (
-        "pin|pin code|pincode|pin number|geheimzahl|pin nummer|code pin|code secret|código pin|codice pin|pinkod|kod pin|pin kodu|пин|пин код|pin码|密码pin|暗証番号|핀번호|핀 번호|"
+        "two factor code|two factor|second factor code|mfa pin|2fa pin|pin|pin code|pincode|pin number|geheimzahl|pin nummer|code pin|code secret|código pin|codice pin|pinkod|kod pin|pin kodu|пин|пин код|pin码|密码pin|暗証番号|핀번호|핀 번호|"
         "الرقم السري|atm pin|your code|login code|sms code|access code|door code|gate code|entry code|alarm code|safe code|lock code|unlock code|backup code|recovery code|sign in code|ihr code|zugangscode|türcode|code d'accès|votre code|su código|código de acceso|il tuo codice|codice di accesso|seu código|uw code|twój kod|ваш код|one time code|one time password|otp|otp code|totp|verification code|2fa code|mfa code|authentication code|bestätigungscode|sicherheitscode|tan|"
         "mtan|code de vérification|code de confirmation|código de verificación|codice di verifica|código de verificação|"
         "verificatiecode|kod weryfikacyjny|код подтверждения|код из смс|验证码|驗證碼|認証コード|確認コード|doğrulama kodu|인증번호|인증 코드|رمز التحقق|digicode|número secreto|codice segreto|codice pin|numero segreto|clave numérica|verifieringskod|säkerhetskod|pin kod|pinkoden|engangskode|bekræftelseskode|ověřovací kód|pin kód|код підтвердження|пін код|onay kodu|onay kodunuz|pin kodum|पिन|ओटीपी|सत्यापन कोड|접속 코드|비밀 코드|รหัสยืนยัน|mã xác nhận|κωδικός επαλήθευσης|קוד אימות"
