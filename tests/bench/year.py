@@ -314,6 +314,7 @@ class Year:
         self.memory.scope("users", user).dispose()
         for name in self._sessions_of[user]:
             self.memory.scope(name, policy=self._policies[user]).dispose()
+        self.memory.maintain()  # it writes a large file anew
         self.report.left[user] = self._count_left([fact for fact in self.facts if fact.user == user])
         self.memory.erase_all()
         self.report.left["all"] = self._count_left(self.facts)

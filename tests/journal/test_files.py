@@ -316,17 +316,34 @@ def test_a_purge_that_a_reader_or_a_writer_hinders_says_so(
     assert b"<a secret>" not in _store_bytes(directory)
 
 
-def test_a_store_too_large_to_be_written_anew_says_what_to_run(
-    files: Callable[[], Any], rows: Rows, directory: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("can_be", [True, False])
+def test_a_large_store_is_written_anew_by_maintenance_or_says_what_to_run(
+    files: Callable[[], Any], rows: Rows, directory: Path, monkeypatch: pytest.MonkeyPatch, *, can_be: bool
 ) -> None:
-    monkeypatch.setattr(wmem.journal.sqlite_maintenance, "_VACUUM_MAX_BYTES", 1)
+    monkeypatch.setattr(wmem.journal.sqlite_maintenance, "_VACUUM_NOW_MAX_BYTES", 1)
+    if not can_be:
+        monkeypatch.setattr(wmem.journal.sqlite_maintenance, "VACUUM_MAX_BYTES", 1)
     journal = files()
-    journal.append(PATH, 1, b"<a secret>", None, None)
+    for number in range(200):
+        journal.append(PATH, number + 1, b"<a secret>" * 100, None, None)
     journal.delete(PATH, None)
     (told,) = journal.purge(PATH)
-    assert "VACUUM" in told
+    assert ("`maintain()`" if can_be else "VACUUM") in told
     assert str(rows.file) in told
     assert b"<a secret>" not in _store_bytes(directory), "what did not move is gone all the same"
+    for counted in (int(can_be), 0):  # once is enough
+        before = _read_schema_version(rows)
+        assert journal.sweep(PATH) == 0
+        assert _read_schema_version(rows) == before + counted
+    journal.append(PATH, 1, b"1", None, None)
+    journal.close()
+
+
+def _read_schema_version(rows: Rows) -> int:
+    """A number to which each VACUUM adds one."""
+    with closing(sqlite3.connect(rows.file)) as connection:
+        ((version,),) = connection.execute("PRAGMA schema_version").fetchall()
+    return int(version)
 
 
 def test_diskcache_itself_finds_nothing_wrong_with_what_was_written_past_it(tmp_path: Path) -> None:

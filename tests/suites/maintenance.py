@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import wmem
+import wmem.journal.sqlite_maintenance
 from wmem import InvalidInputError, Policy
 from wmem.model.change import Event, ItemExpired
 from wmem.testing.suite import NOON, Call, Clock, FacetSuite, MemoryOpener
@@ -25,6 +26,23 @@ class MaintenanceSuite(FacetSuite):
     """`maintain`, and `Maintenance`, which repeats it."""
 
     # -- one pass
+
+    @pytest.mark.backends("sqlite")  # the file of the other one shrinks with each transaction
+    def test_a_large_file_is_written_anew_by_the_next_pass_after_an_erasure(
+        self, memory: wmem.AgentMemory, call: Call, store_bytes: "Callable[[], bytes]", monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(wmem.journal.sqlite_maintenance, "_VACUUM_NOW_MAX_BYTES", 1)
+        scope = memory.scope("a")
+        words = " ".join(f"{number * 7919:x}" for number in range(10_000))  # not to be compressed to nothing
+        item = call(scope.items.add, f"The word of the day is xylophonist. {words}")
+        call(memory.scope("b").items.add, "stays")
+        (told,) = call(scope.erase, item.id).remaining
+        assert "`maintain()`" in told
+        before = len(store_bytes())
+        call(memory.maintain)
+        assert len(store_bytes()) < before
+        assert b"xylophonist" not in store_bytes()
+        assert call(memory.scope("b").items.count) == 1
 
     def test_a_scope_that_another_process_disposes_meanwhile_is_left_to_it(
         self, open_memory: MemoryOpener, call: Call, clock: Clock

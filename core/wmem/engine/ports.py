@@ -176,7 +176,7 @@ class _AsyncNoPurge:
 
 
 class _NoSweep:
-    """The sweep of a store that remembers nothing of scopes that have lapsed."""
+    """The sweep of a store that leaves nothing to maintenance."""
 
     def sweep(self, _path: Path, /) -> int:
         return 0
@@ -343,6 +343,10 @@ class PooledJournal(Generic[P]):
     async def purge(self, path: Path, /) -> Sequence[str]:
         purge = getattr(self._journal, "purge", None)
         return () if purge is None else await self._run_in_pool(purge, path)
+
+    async def sweep(self, path: Path, /) -> int:
+        sweep = getattr(self._journal, "sweep", None)
+        return 0 if sweep is None else await self._run_in_pool(sweep, path)
 
     async def backup(self, target: str, /) -> None:
         backup = getattr(self._journal, "backup", None)

@@ -143,8 +143,13 @@ class DiskJournal:
         return self._database.read(self._list_roots)
 
     def purge(self, _path: Path, /) -> Sequence[str]:
-        """See `Purge`; vacuums the whole file."""
+        """See `Purge`; vacuums the whole file, a large one in the next `sweep`."""
         return self._database.vacuum()
+
+    def sweep(self, _path: Path, /) -> int:
+        """See `Sweep`; vacuums the file if a purge put that off."""
+        self._database.vacuum_if_due()
+        return 0
 
     def backup(self, target: str, /) -> None:
         """See `Backup`; the target is a directory."""

@@ -145,10 +145,13 @@ class Purge(Protocol):
 
 
 class Sweep(Protocol):
-    """Optional method of a journal whose store remembers something of scopes that have lapsed."""
+    """Optional method of a journal whose store leaves something to maintenance."""
 
     def sweep(self, path: Path, /) -> int:
-        """Forget what is left of the scopes of an agent that lapsed long ago, in bounded steps; returns how many."""
+        """Forget what is left of the scopes of an agent that lapsed long ago, in bounded steps; returns how many.
+
+        A purge that was put off is made up for.
+        """
         ...
 
 

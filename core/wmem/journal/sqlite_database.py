@@ -16,10 +16,11 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TypeVar
 
-from wmem.errors import StoreError
+from wmem.errors import ConflictError, StoreError
 from wmem.journal.fork_guard import fork_guard
 from wmem.journal.sqlite_files import (
     Connection,
@@ -31,7 +32,7 @@ from wmem.journal.sqlite_files import (
     lock_error,
     raise_typed,
 )
-from wmem.journal.sqlite_maintenance import copy_into, vacuum_file
+from wmem.journal.sqlite_maintenance import VACUUM_MAX_BYTES, copy_into, vacuum_file
 
 R = TypeVar("R")
 
@@ -65,6 +66,7 @@ class Database:
         self._idle: list[TrackedConnection] = []
         self._generation = object()
         """Replaced at every `close`: a connection from before it is closed when it is returned."""
+        self._is_vacuum_due = False
         create_file(self.file)
         self._identity = identify(self.file)
         fork_guard.add_owner(self)
@@ -91,11 +93,20 @@ class Database:
         """
         return self._guard(partial(self._write, work))
 
-    def vacuum(self) -> Sequence[str]:
-        """See `vacuum_file`."""
-        return self._guard(
-            lambda: self._use_new_connection(lambda connection: vacuum_file(connection, self.file, self._wait_s))
+    def vacuum(self, *, max_bytes: int | None = None) -> Sequence[str]:
+        """See `vacuum_file`; returns what still keeps deleted bytes."""
+        remaining, self._is_vacuum_due = self._guard(
+            lambda: self._use_new_connection(
+                lambda connection: vacuum_file(connection, self.file, self._wait_s, max_bytes=max_bytes)
+            )
         )
+        return remaining
+
+    def vacuum_if_due(self) -> None:
+        """Vacuum the file if a purge put it off, for it was large or in use; where that fails, it stays due."""
+        if self._is_vacuum_due:
+            with suppress(StoreError, ConflictError):  # whoever purged was told that bytes remain
+                self.vacuum(max_bytes=VACUUM_MAX_BYTES)
 
     def copy_into(self, file: str) -> None:
         """Write all that is committed into a new file of mode 0600, as of one instant; others may go on writing."""

@@ -7,27 +7,48 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from wmem.errors import InvalidInputError, StoreError
 from wmem.journal.sqlite_files import Connection, create_file, is_busy
 
-_VACUUM_MAX_BYTES = 64 * 1024 * 1024  # vacuuming more would block other writers for longer than they wait
+_VACUUM_NOW_MAX_BYTES = 64 * 1024 * 1024  # an erasure that vacuums more would keep its caller waiting
+VACUUM_MAX_BYTES = 256 * 1024 * 1024  # vacuuming more would block other writers for longer than they wait
 
 
-def vacuum_file(connection: Connection, file: str, wait_s: float) -> Sequence[str]:
+class Vacuumed(NamedTuple):
+    """What became of the deleted bytes of a file.
+
+    Attributes:
+        remaining: A sentence for each place that still keeps some.
+        is_due: Whether the file is still to be vacuumed, by maintenance.
+    """
+
+    remaining: Sequence[str]
+    is_due: bool
+
+
+def vacuum_file(connection: Connection, file: str, wait_s: float, *, max_bytes: int | None = None) -> Vacuumed:
     """Vacuum a file and truncate its write-ahead log, so that no bytes of deleted rows remain.
 
     Deletion overwrites a row in place. But copies remain in pages that SQLite moved it from,
-    and in the log. Returns one sentence for each place that still keeps deleted bytes.
+    and in the log.
+
+    Args:
+        max_bytes: A larger file is not vacuumed; by default what takes a fraction of a second.
     """
     remaining = []
+    is_due = False
+    max_bytes = _VACUUM_NOW_MAX_BYTES if max_bytes is None else max_bytes
     connection.execute("PRAGMA temp_store=MEMORY")  # no copies in temporary files
     sizes = connection.execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
     (size,) = sizes.fetchone()
-    if size > _VACUUM_MAX_BYTES:
+    if size > max_bytes:
+        is_due = size <= VACUUM_MAX_BYTES
+        done = "`maintain()` of this process is done with it" if is_due else "you run VACUUM on it"
         remaining.append(
             f"{file!r} holds {size} bytes, too many to be written anew while others write: fragments of deleted "
-            "records may remain in its pages until you run VACUUM on it"
+            f"records may remain in its pages until {done}"
         )
     else:
         try:
@@ -35,6 +56,7 @@ def vacuum_file(connection: Connection, file: str, wait_s: float) -> Sequence[st
         except sqlite3.OperationalError as exc:
             if not is_busy(exc):
                 raise
+            is_due = True
             remaining.append(f"{file!r} was in use by another writer for {wait_s} s: purge it again when it is quiet")
     busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
     if busy:
@@ -42,7 +64,7 @@ def vacuum_file(connection: Connection, file: str, wait_s: float) -> Sequence[st
             f"{file + '-wal'!r} keeps deleted records while another process reads or writes: "
             "purge again when it is done, or close every process that has the store open"
         )
-    return remaining
+    return Vacuumed(remaining, is_due)
 
 
 def copy_into(connection: Connection, file: str) -> None:
