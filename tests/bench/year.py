@@ -39,9 +39,9 @@ _ATTRIBUTES = (
     *("allergy", "middle name", "car", "publisher", "choir", "birthplace", "therapist", "office building"),
     *("guitar", "youngest cousin", "wedding venue", "shoe brand", "hiking club", "vet", "insurer", "barber"),
 )
-_SYLLABLES = (
+_SYLLABLES = (  # none ends with another one: no word is a part of another
     *("ba", "ce", "di", "fo", "gu", "ha", "je", "ki", "lo", "mu", "na", "pe", "ri", "so", "tu", "va", "we", "xi"),
-    *("yo", "zu", "bra", "cle", "dri", "flo", "gre"),
+    *("yo", "zu", "bra", "cle", "shi", "sta", "gre"),
 )
 _CHAT = (
     "We should look at the {} before the {} arrives.",
