@@ -26,6 +26,28 @@ _REMARK = re.compile(r"\s{0,4}\w{4,14}:(?= )")
 _ORDINAL = re.compile(r"(?<=\d)\.(?= (?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez))")
 """A full stop that ends no sentence."""
 _KEY = re.compile(r"\w[\w .-]{0,39}")
+_SORTS = frozenset(
+    [
+        *("user", "human", "assistant", "ai", "bot", "agent", "system", "tool", "function", "developer"),
+        *(
+            "fact",
+            "note",
+            "observation",
+            "thought",
+            "action",
+            "question",
+            "answer",
+            "result",
+            "output",
+            "input",
+            "error",
+        ),
+        *("reminder", "fyi", "quote", "message", "example", "log", "response", "reply", "comment", "memory", "episode"),
+    ]
+)
+"""Words that, alone before a colon, tell who speaks or of what sort a text is, and not what has a value."""
+_SAID = frozenset(["said", "says", "asked", "asks", "wrote", "writes", "see", "saw", "heard", "answered", "replied"])
+"""The last words of what leads to what somebody said."""
 _MAX_VALUE_CHARS = 80
 _CODE_ENDS = frozenset(",;{[(")
 """What a line of code or of a table of values ends in, and no fact."""
@@ -143,6 +165,8 @@ def _split_keyed(text: str) -> tuple[str, str] | None:
         and "\n" not in text.strip()
         and value[-1] not in _CODE_ENDS
         and _KEY.fullmatch(key) is not None
+        and key.lower().rstrip() not in _SORTS
+        and key.lower().split()[-1] not in _SAID
     )
     return (key, value) if is_line and len(value) <= _MAX_VALUE_CHARS else None
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from wmem.rules.updates.frames.attribute import is_chosen, names_one
 from wmem.rules.updates.frames.lexicon import ADD, BE, DO, LIVE, MOVE, NAME, TAKE, WORK, Lexicon
 from wmem.rules.updates.frames.names import is_plain_english
+from wmem.rules.updates.frames.numbers import belongs_to_number
 from wmem.rules.updates.frames.words import Word
 from wmem.rules.updates.statement import FRAME, POLARITY, Statement
 
@@ -222,7 +223,7 @@ def _read_value(clause: Clause) -> Iterator[Statement]:
     elif kind == WORK:
         yield Statement(f"{subject} {WORK} {clause.preposition}", FRAME, told, changes=changes)
     elif kind in (TAKE, ADD):
-        if any(_has_digit(word) for word in value):
+        if any(_has_digit(word) for word in value) and not _names_by_number(clause):
             yield _to_statement(clause, clause.verb, single=clause.one)
     elif kind == DO:
         if clause.verb == "prefer":
@@ -236,6 +237,15 @@ def _read_value(clause: Clause) -> Iterator[Statement]:
         if name_like or chosen or (single and not plain):
             single = single or chosen or _is_only_one(clause) or _is_in_office(clause)
             yield _to_statement(clause, BE, single=not clause.some and single)
+
+
+def _names_by_number(clause: Clause) -> bool:
+    """Whether a number names one of several things of a kind, and does not measure: record 3, not 3 records, nor Python 3."""
+    lexicon = clause.lexicon
+    at = next((at for at, word in enumerate(clause.value) if _has_digit(word)), 0)
+    before = clause.value[at - 1]
+    product = before.named and (not lexicon.capital_nouns or clause.preposition != "")
+    return at > 0 and not product and before.text not in lexicon.at and not belongs_to_number(before.text)
 
 
 def _names_one(clause: Clause) -> bool:

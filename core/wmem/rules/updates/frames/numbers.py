@@ -6,7 +6,11 @@ from wmem.rules.updates.frames.lexicon import Lexicon, words
 from wmem.rules.updates.frames.words import Word
 
 _MAX_LEFT = 7  # words before the verb
-_NEAR = 3  # words of which one is a number
+_BEFORE = words(
+    "at on in to from by for after before until till within about around over under up down out roughly nearly "
+    "almost approximately only exactly port version level speed"
+)
+"""English words between a verb and its number; behind any other the number names one of several: "holds record 3"."""
 _SEVERAL = words(
     "supports includes contains offers sells buys accepts likes wins says covers sees visits serves stops reads wants plays "
     "orders sends needs leaves departs arrives speaks teaches knows gets gives makes brings shows hosts eats meets as was has "
@@ -20,11 +24,17 @@ _OF_NUMBERS = words("may every each until till alle cada ogni tous toutes co elk
 def find_measure(sentence: Sequence[Word]) -> int | None:
     """The place of an English verb before a number, whichever it is: "the key rotates every 30 days"."""
     for at, word in enumerate(sentence[:_MAX_LEFT]):
-        verb, behind = word.text, sentence[at + 1 : at + 1 + _NEAR]
+        verb, behind = word.text, sentence[at + 1 :]
         is_verb = not word.named and verb.endswith("s") and not verb.endswith(("ss", "us", "is"))
-        if at and is_verb and any(each.text[:1].isdigit() for each in behind):
+        measure = next((each for each in behind if not belongs_to_number(each.text)), None)
+        if at and is_verb and measure is not None and measure.text[:1].isdigit():
             return at if verb not in _SEVERAL else None
     return None
+
+
+def belongs_to_number(word: str) -> bool:
+    """Whether a word before a number belongs to it, and is not what the number counts or names: every 3, port 3."""
+    return word in _BEFORE or word in _OF_NUMBERS
 
 
 def is_of_number(sentence: Sequence[Word], at: int) -> bool:
