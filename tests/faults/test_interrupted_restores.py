@@ -16,7 +16,8 @@ from tests.broken_flows import break_off
 from tests.faults.test_cancellation import _Stepped as Stepped
 from tests.interrupts import Interrupted, interrupt_at
 from wmem.engine.ports import CallCancelledError
-from wmem.flow import Flow
+from wmem.flow import Flow, run
+from wmem.journal.port import new_record_id
 
 if TYPE_CHECKING:
     from tests.faults.conftest import Rows, Spawn
@@ -185,6 +186,50 @@ def test_a_restore_that_a_signal_interrupts_anywhere_is_seen_wholly_or_not_at_al
             assert seen in ({OLD}, {NEW})
             interrupted += seen == {OLD}
         assert interrupted > INTERRUPTS / 20
+
+
+class _Forestalled(dict[str, Any]):
+    """The ports of a memory whose replacement of its own scope comes too late a few times: another process writes.
+
+    Attributes:
+        read: How many records each read of the scope replied.
+        sent: What was to be appended there.
+    """
+
+    def __init__(self, memory: wmem.AgentMemory, times: int) -> None:
+        super().__init__(memory._core.ports.sync)
+        self._codec, self._path, self._left = memory._core.store.engine.codec, memory.scope().path, times
+        self.read: list[int] = []
+        self.sent: list[object] = []
+
+    def __getitem__(self, name: str) -> Any:
+        method = super().__getitem__(name)
+
+        def call(*args: Any) -> Any:
+            if name == "Journal.append" and args[0] == self._path:
+                self.sent.append(args[2])
+                if len(self.sent) <= self._left:
+                    id = new_record_id()
+                    method(self._path, id, self._codec.encode_record([], self._path, id), None, None)
+            reply = method(*args)
+            if name == "Journal.read" and [*args[0]] == [self._path] and len(self.sent) <= self._left:
+                self.read.append(len(reply[self._path].records))
+            return reply
+
+        return call
+
+
+def test_a_restore_that_comes_too_late_reads_and_writes_again_only_what_is_new(
+    url: str, saved: dict[str, bytes]
+) -> None:
+    with wmem.open(url, agent_id="agent") as memory:
+        for number in range(50):
+            memory.scope().messages.append({"role": "user", "content": f"message {number}"})
+        ports = _Forestalled(memory, 5)
+        run(memory._core.restore(saved[NEW], KEY), ports)
+        assert look(memory) == {NEW}
+        assert (len(ports.sent), len({id(each) for each in ports.sent})) == (6, 1)
+        assert [each for each in ports.read if each] == [50, 1, 1, 1, 1, 1]
 
 
 def test_a_scope_that_holds_damage_is_named_by_a_snapshot_and_mended_by_a_restore(url: str, rows: "Rows") -> None:

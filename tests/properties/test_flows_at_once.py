@@ -356,6 +356,84 @@ def test_a_reader_is_not_taken_for_done_by_another_history(store: Store) -> None
     assert engine.replica(PATH).state.rows.keys() == {"count", "kept"}
 
 
+# --- Who goes before all others ---------------------------------------------------------------------------------------
+
+
+def _try(clock: Clock, seconds: float, outcomes: list[bool]) -> Flow[bool]:
+    """An attempt that takes so long and ends as the next of these."""
+    yield "Journal.read", ()
+    clock.seconds += seconds
+    return outcomes.pop(0)
+
+
+def test_who_goes_first_is_waited_for_however_long_a_try_takes(clock: Clock) -> None:
+    lines = WriteQueue()
+    first = lines.try_first(PATH, partial(_try, clock, 4.0, [False, True]))
+    assert next(first)[0] == "Journal.read"
+    post, turn = lines.yield_to_starving(PATH), lines.wait_turn(lines.ticket(PATH), 1)
+    for _ in range(4):
+        assert (next(post)[0], next(turn)[0]) == ("Pause.sleep", "Pause.until")
+        clock.seconds += 0.9
+    assert first.send(None)[0] == "Pause.sleep"  # it was refused
+    assert first.send(None)[0] == "Journal.read"
+    assert next(turn)[0] == "Pause.until"
+    with pytest.raises(StopIteration, match="True"):
+        first.send(None)
+    assert (list(post), list(turn)) == ([], [])
+
+
+def test_who_goes_first_and_is_never_resumed_is_waited_for_once(clock: Clock) -> None:
+    lines = WriteQueue()
+    first = lines.try_first(PATH, partial(_try, clock, 0.0, [True]))
+    assert next(first)[0] == "Journal.read"
+    post, turn = lines.yield_to_starving(PATH), lines.wait_turn(lines.ticket(PATH), 1)
+    assert (next(post)[0], next(turn)[0]) == ("Pause.sleep", "Pause.until")
+    clock.seconds += wmem.engine.write_queue.RETRY_S
+    assert (list(post), [name for name, _ in turn]) == ([], ["Pause.until"])
+    assert run(lines.yield_to_starving(PATH), {}) is None
+    first.close()
+
+
+def test_a_first_try_that_takes_long_is_no_conflict_with_others(clock: Clock) -> None:
+    lines, seconds = WriteQueue(), 2 * wmem.engine.write_queue.RETRY_S
+    ports = bind(Journal=_Nothing(), Pause=_Nothing())
+    assert run(lines.try_first(PATH, partial(_try, clock, seconds, [False, True])), ports) is True
+    assert run(lines.try_first(PATH, partial(_try, clock, seconds, [False, False, True])), ports) is False
+
+
+def test_a_mark_that_another_thread_takes_away_meanwhile_is_no_error(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wmem.engine.write_queue, "_YIELD_S", 0.0)
+    others: list[threading.Thread] = []
+
+    class Marks(dict[Path, Any]):
+        """Between two looks of a thread, another one yields, and takes the mark away if it can."""
+
+        def get(self, path: Path, default: Any = None) -> Any:
+            found = super().get(path, default)
+            if not others:
+                others.append(threading.Thread(target=run, args=(lines.yield_to_starving(path), {})))
+                others[0].start()
+                others[0].join(0.2)
+            return found
+
+    lines = WriteQueue()
+    with lines.ticket(PATH) as place:
+        run(lines.wait_turn(place, wmem.engine.write_queue._STARVED_TRIES), {})
+        lines._starving = Marks(lines._starving)
+    others[0].join(60)
+    assert (len(others), lines._starving, lines._queues) == (1, {}, {})
+
+
+class _Nothing:
+    """Ports that do nothing."""
+
+    def read(self) -> None: ...
+
+    def sleep(self, _seconds: float) -> None: ...
+
+
 # --- Bells ------------------------------------------------------------------------------------------------------------
 
 

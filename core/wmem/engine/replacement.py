@@ -250,6 +250,8 @@ class _Restore:
         self._root = path[:1]
         self._contents = {scope.path: scope for scope in intent.scopes}
         self._ended = {scope.path: scope for scope in prepared.ended}
+        self._in_place: tuple[bytes, _New] | None = None
+        """The record that replaces the agent's own scope, and the place that it states."""
 
     def run(self) -> Flow[None]:
         for names in _group(self._contents.keys() | self._ended.keys()):
@@ -276,14 +278,18 @@ class _Restore:
         if batch:
             yield from self._append(batch)
 
-    def _encode(self, scope: ScopeContent) -> Flow[_New]:
+    def _encode(self, scope: ScopeContent, place: bytes | None = None) -> Flow[_New]:
+        """The record that a scope begins with.
+
+        Args:
+            place: What it states of its place; None: that of a first record.
+        """
+        place = _first_place(self._engine.codec.chained) if place is None else place
         record_id = _derive_id(self._intent.intent, scope.path, "restored")
         changes = self._list_changes(scope)
 
         def encode() -> Any:
-            return self._engine.codec.encode_record(
-                changes, scope.path, record_id, _first_place(self._engine.codec.chained)
-            )
+            return self._engine.codec.encode_record(changes, scope.path, record_id, place)
 
         payload = encode() if len(scope.content.rows) < _ROWS_BESIDE_LOOP else (yield from beside_loop(encode))
         keep_s = retention_s(changes, self._intent.at)
@@ -327,17 +333,19 @@ class _Restore:
 
     def _replace_root(self) -> Flow[None]:
         scope = self._contents.get(self._root)
+        # Kept from try to try: of a large scope, only the first one reads all of it.
+        replica: Replica[Any] = Replica(self._root, self._engine.codec)
 
         def append() -> Flow[bool]:
-            tail = (yield from ask(Journal.read, {self._root: ORIGIN}))[self._root]
+            since = replica.cursor
+            tail = (yield from ask(Journal.read, {self._root: since}))[self._root]
             if tail.head == ORIGIN:
                 if scope is None:
                     return True
                 new = yield from self._encode(scope)
                 reply: Appended[Any] = yield from _append(new.append)
                 return reply.cursor is not None
-            replica: Replica[Any] = Replica(self._root, self._engine.codec)
-            yield from beside_loop(partial(replica.apply_tail, ORIGIN, tail))
+            yield from beside_loop(partial(replica.apply_tail, since, tail))
             if replica.state.intent == self._intent.intent:
                 return True
             return (yield from self._replace_in_place(replica, scope))
@@ -347,18 +355,17 @@ class _Restore:
         yield from ask(Journal.delete, index_path(self._root), None)
 
     def _replace_in_place(self, replica: Replica[Any], scope: ScopeContent | None) -> Flow[bool]:
+        place = replica.place(replica.cursor.version + 1)
         if scope is None:  # it cannot be deleted without all that is below it
             empty = State()
             empty.policy, empty.identity = replica.state.policy, replica.identity
-            scope = ScopeContent(self._root, empty.checkpoint())
-        record_id = _derive_id(self._intent.intent, self._root, "restored")
-        changes = self._list_changes(scope)
-        place = replica.place(replica.cursor.version + 1)
-        payload = yield from beside_loop(
-            lambda: self._engine.codec.encode_record(changes, self._root, record_id, place)
-        )
-        keep_s = retention_s(changes, self._intent.at)
-        reply: Appended[Any] = yield from ask(Journal.append, self._root, record_id, payload, replica.cursor, keep_s)
+            new = yield from self._encode(ScopeContent(self._root, empty.checkpoint()), place)
+        elif self._in_place is not None and self._in_place[0] == place:
+            new = self._in_place[1]
+        else:
+            new = yield from self._encode(scope, place)
+            self._in_place = place, new
+        reply: Appended[Any] = yield from _append(new.append._replace(expected=replica.cursor))
         return reply.cursor is not None
 
     def _end_others(self) -> Flow[None]:

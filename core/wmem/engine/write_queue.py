@@ -1,5 +1,6 @@
 """Write queues: the writers of this process to one scope take turns, in order of arrival."""
 
+import math
 import random
 import threading
 import time
@@ -40,13 +41,18 @@ def backoff(tries: int) -> float:
 
 
 class Ticket:
-    """One writer's place in the queue of a scope or an entry; a context manager that leaves it at the end."""
+    """One writer's place in the queue of a scope or an entry; a context manager that leaves it at the end.
 
-    __slots__ = ("_leave", "path", "queue_key", "waker")
+    Attributes:
+        held_until: Until when (`time.monotonic`) it keeps its place and others wait for it, however long a try takes.
+    """
+
+    __slots__ = ("_leave", "held_until", "path", "queue_key", "waker")
 
     def __init__(self, path: Path, key: str | None, leave: Callable[["Ticket"], None]) -> None:
         self.path = path
         self.queue_key = (path, key)
+        self.held_until = -math.inf
         self.waker: Waker | None = None
         self._leave = leave
 
@@ -100,7 +106,7 @@ class WriteQueue:
             now = time.monotonic()
             if first is not ahead:
                 ahead, since = first, now
-            elif now - since >= _STUCK_S:
+            elif now - since >= _STUCK_S and now >= first.held_until:
                 self.leave(first)
             yield from ask(Pause.until, partial(self._set_waker, ticket), _STUCK_S)
         if tries >= _STARVED_TRIES:
@@ -110,36 +116,44 @@ class WriteQueue:
     def try_first(self, path: Path, attempt: Callable[[], Flow[bool]]) -> Flow[bool]:
         """Repeat an append that others may forestall, before all other writers of this process to the scope.
 
-        Those in the queue wait until it is done, unconditional ones as for a writer that is starving. It waits for none
-        of them itself: one of them may be what does it.
+        They wait until it is done, for `RETRY_S` seconds at most: unconditional ones, too, for to read and write a
+        large scope takes longer than they do. It waits for none of them itself: one of them may be what does it.
 
         Args:
             attempt: Tells whether it is done.
 
         Returns:
-            False when writers of other processes came first for `RETRY_S` seconds.
+            False when writers of other processes came first for `RETRY_S` seconds after the first try.
         """
-        deadline = time.monotonic() + RETRY_S
+        deadline = math.inf
         with self.ticket(path) as ticket:
             for tries in count():
                 with self._lock:
                     self._queues[ticket.queue_key] = {ticket: None, **self._queues.get(ticket.queue_key, {})}
-                self._starving[path] = ticket
+                    ticket.held_until = time.monotonic() + RETRY_S
+                    self._starving[path] = ticket
                 if (yield from attempt()):
                     return True
-                if time.monotonic() > deadline:
+                now = time.monotonic()
+                deadline = min(deadline, now + RETRY_S)  # a conflict only from here on: the first try took its time
+                if now >= deadline:
                     break
                 yield from ask(Pause.sleep, backoff(tries))
         return False
 
     def yield_to_starving(self, path: Path) -> Flow[None]:
-        """Before an unconditional append: let a starving writer, if there is one, go first for at most 25 ms."""
+        """Before an unconditional append: let a starving writer, if there is one, go first.
+
+        It waits for at most 25 ms, or as long as one of `try_first` holds its place, and `RETRY_S` in all.
+        """
         if path not in self._starving:
             return
-        until = time.monotonic() + _YIELD_S
-        while path in self._starving and time.monotonic() < until:
+        start = time.monotonic()
+        while (ticket := self._starving.get(path)) is not None:
+            if time.monotonic() >= min(max(start + _YIELD_S, ticket.held_until), start + RETRY_S):
+                self._end_starving(ticket)  # gone, or slow; if refused again, it is marked again
+                return
             yield from ask(Pause.sleep, _BACKOFF_MIN_S)
-        self._starving.pop(path, None)  # done or gone; if refused again, it is marked again
 
     def _join(self, ticket: Ticket) -> Ticket:
         """The first place in the queue of this one, which joins if it is not there yet."""
@@ -167,7 +181,12 @@ class WriteQueue:
             first = next(iter(line), None)
             if first is None:
                 self._queues.pop(ticket.queue_key, None)
-            if self._starving.get(ticket.path) is ticket:
-                del self._starving[ticket.path]
+            self._end_starving(ticket)
         if first is not None and first.waker is not None:
             first.waker()
+
+    def _end_starving(self, ticket: Ticket) -> None:
+        """Let others go before a writer again; one that was marked since keeps its mark."""
+        with self._lock:
+            if self._starving.get(ticket.path) is ticket:
+                del self._starving[ticket.path]
