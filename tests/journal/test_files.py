@@ -316,6 +316,44 @@ def test_a_purge_that_a_reader_or_a_writer_hinders_says_so(
     assert b"<a secret>" not in _store_bytes(directory)
 
 
+def test_what_a_reader_kept_a_purge_from_is_gone_after_the_next_maintenance(
+    files: Callable[..., Any], rows: Rows, directory: Path
+) -> None:
+    journal = files(0.2)
+    journal.append(PATH, 1, b"<a secret>", None, None)
+    with closing(sqlite3.connect(rows.file, isolation_level=None)) as other:
+        other.execute("BEGIN")
+        other.execute("SELECT * FROM sqlite_master").fetchall()
+        journal.delete(PATH, None)
+        assert journal.purge(PATH)
+        journal.sweep(PATH)
+        assert b"<a secret>" in _store_bytes(directory)
+    before = _read_schema_version(rows)
+    journal.sweep(PATH)
+    assert b"<a secret>" not in _store_bytes(directory)
+    assert _read_schema_version(rows) == before, "the log alone was left"
+
+
+def test_a_purge_that_fails_is_made_up_for_by_the_next_maintenance(
+    files: Callable[[], Any], rows: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    journal = files()
+    journal.append(PATH, 1, b"<a secret>", None, None)
+    journal.delete(PATH, None)
+    with monkeypatch.context() as broken:
+        broken.setattr(wmem.journal.sqlite_database, "vacuum_file", fail)
+        with pytest.raises(StoreError, match="full"):
+            journal.purge(PATH)
+        assert journal.sweep(PATH) == 0
+    for counted in (1, 0):
+        before = _read_schema_version(rows)
+        journal.sweep(PATH)
+        assert _read_schema_version(rows) == before + counted
+
+
 @pytest.mark.parametrize("can_be", [True, False])
 def test_a_large_store_is_written_anew_by_maintenance_or_says_what_to_run(
     files: Callable[[], Any], rows: Rows, directory: Path, monkeypatch: pytest.MonkeyPatch, *, can_be: bool

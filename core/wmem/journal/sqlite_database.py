@@ -32,7 +32,7 @@ from wmem.journal.sqlite_files import (
     lock_error,
     raise_typed,
 )
-from wmem.journal.sqlite_maintenance import VACUUM_MAX_BYTES, copy_into, vacuum_file
+from wmem.journal.sqlite_maintenance import VACUUM_MAX_BYTES, Due, copy_into, truncate_log, vacuum_file
 
 R = TypeVar("R")
 
@@ -66,7 +66,7 @@ class Database:
         self._idle: list[TrackedConnection] = []
         self._generation = object()
         """Replaced at every `close`: a connection from before it is closed when it is returned."""
-        self._is_vacuum_due = False
+        self._due: Due = "nothing"
         create_file(self.file)
         self._identity = identify(self.file)
         fork_guard.add_owner(self)
@@ -95,7 +95,8 @@ class Database:
 
     def vacuum(self, *, max_bytes: int | None = None) -> Sequence[str]:
         """See `vacuum_file`; returns what still keeps deleted bytes."""
-        remaining, self._is_vacuum_due = self._guard(
+        self._due = "file"  # until it is done
+        remaining, self._due = self._guard(
             lambda: self._use_new_connection(
                 lambda connection: vacuum_file(connection, self.file, self._wait_s, max_bytes=max_bytes)
             )
@@ -103,9 +104,13 @@ class Database:
         return remaining
 
     def vacuum_if_due(self) -> None:
-        """Vacuum the file if a purge put it off, for it was large or in use; where that fails, it stays due."""
-        if self._is_vacuum_due:
-            with suppress(StoreError, ConflictError):  # whoever purged was told that bytes remain
+        """Do what a purge left, for the file was large or in use, or the disk full; where that fails, it stays due."""
+        with suppress(StoreError, ConflictError):  # whoever purged was told that bytes remain
+            if self._due == "log":
+                # Without waiting: whoever reads may do so for long.
+                if self._guard(lambda: self._use_new_connection(truncate_log, wait_s=0)):
+                    self._due = "nothing"
+            elif self._due == "file":
                 self.vacuum(max_bytes=VACUUM_MAX_BYTES)
 
     def copy_into(self, file: str) -> None:
@@ -235,10 +240,10 @@ class Database:
         while (idle := self._take_idle()) is not None:
             idle.close()
 
-    def _use_new_connection(self, work: Callable[[Connection], R]) -> R:
+    def _use_new_connection(self, work: Callable[[Connection], R], wait_s: float | None = None) -> R:
         connection: TrackedConnection | None = None
         try:
-            connection = self._connect(self._wait_s)
+            connection = self._connect(self._wait_s if wait_s is None else wait_s)
             self._check_file()
             return work(connection)
         finally:

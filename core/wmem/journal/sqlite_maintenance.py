@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from wmem.errors import InvalidInputError, StoreError
 from wmem.journal.sqlite_files import Connection, create_file, is_busy
@@ -16,16 +16,20 @@ _VACUUM_NOW_MAX_BYTES = 64 * 1024 * 1024  # an erasure that vacuums more would k
 VACUUM_MAX_BYTES = 256 * 1024 * 1024  # vacuuming more would block other writers for longer than they wait
 
 
+Due: TypeAlias = Literal["nothing", "log", "file"]
+"""What of a file maintenance has still to rid of deleted bytes: its write-ahead log alone, or all of it."""
+
+
 class Vacuumed(NamedTuple):
     """What became of the deleted bytes of a file.
 
     Attributes:
         remaining: A sentence for each place that still keeps some.
-        is_due: Whether the file is still to be vacuumed, by maintenance.
+        due: What is left to maintenance.
     """
 
     remaining: Sequence[str]
-    is_due: bool
+    due: Due
 
 
 def vacuum_file(connection: Connection, file: str, wait_s: float, *, max_bytes: int | None = None) -> Vacuumed:
@@ -37,15 +41,15 @@ def vacuum_file(connection: Connection, file: str, wait_s: float, *, max_bytes: 
     Args:
         max_bytes: A larger file is not vacuumed; by default what takes a fraction of a second.
     """
-    remaining = []
-    is_due = False
+    remaining: list[str] = []
+    due: Due = "nothing"
     max_bytes = _VACUUM_NOW_MAX_BYTES if max_bytes is None else max_bytes
     connection.execute("PRAGMA temp_store=MEMORY")  # no copies in temporary files
     sizes = connection.execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
     (size,) = sizes.fetchone()
     if size > max_bytes:
-        is_due = size <= VACUUM_MAX_BYTES
-        done = "`maintain()` of this process is done with it" if is_due else "you run VACUUM on it"
+        due = "file" if size <= VACUUM_MAX_BYTES else "nothing"
+        done = "you run VACUUM on it" if due == "nothing" else "`maintain()` of this process is done with it"
         remaining.append(
             f"{file!r} holds {size} bytes, too many to be written anew while others write: fragments of deleted "
             f"records may remain in its pages until {done}"
@@ -56,15 +60,20 @@ def vacuum_file(connection: Connection, file: str, wait_s: float, *, max_bytes: 
         except sqlite3.OperationalError as exc:
             if not is_busy(exc):
                 raise
-            is_due = True
+            due = "file"
             remaining.append(f"{file!r} was in use by another writer for {wait_s} s: purge it again when it is quiet")
-    busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-    if busy:
+    if not truncate_log(connection):
+        due = "log" if due == "nothing" else due
         remaining.append(
             f"{file + '-wal'!r} keeps deleted records while another process reads or writes: "
             "purge again when it is done, or close every process that has the store open"
         )
-    return Vacuumed(remaining, is_due)
+    return Vacuumed(remaining, due)
+
+
+def truncate_log(connection: Connection) -> bool:
+    """Take all that a write-ahead log holds into its file, and truncate it; false where others use it."""
+    return not connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
 
 
 def copy_into(connection: Connection, file: str) -> None:
