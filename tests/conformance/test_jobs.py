@@ -69,3 +69,33 @@ def test_a_store_that_is_away_ends_the_pass() -> None:
 def test_jobs_run_in_their_own_order_whatever_the_order_of_the_names() -> None:
     known = [_job(name, None) for name in "abc"]
     assert [job.name for job in choose_jobs(known, ["c", "a", "a"])] == ["a", "c"]
+
+
+class _Shared(dict[Any, Any]):
+    """What another thread changes between any two steps of this one."""
+
+    def __contains__(self, key: object) -> bool:
+        found = super().__contains__(key)
+        self.pop(key, None)
+        return found
+
+    def items(self) -> Any:
+        for each in super().items():
+            self[object()] = None
+            yield each
+
+
+def test_passes_of_two_threads_at_once_disturb_no_other() -> None:
+    with wmem.open("memory://", agent_id="a", memory_types=[wmem.ConversationSettings(idle_s=10)]) as memory:
+        for name in "bcd":
+            memory.scope(name).messages.append({"role": "user", "content": "hi"})
+        memory.maintain()
+        core = memory._core
+        idle = core.idle_sessions
+        assert idle is not None
+        for holder, name in ((core, "looks"), (core.job_store, "values"), (idle, "_awake"), (idle, "_closed")):
+            setattr(holder, name, _Shared(getattr(holder, name)))
+        looks = core.looks
+        assert looks
+        memory.maintain()
+        assert core.looks is not looks

@@ -4,7 +4,10 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 import wmem
+from tests.broken_flows import break_off
 
 if TYPE_CHECKING:
     from tests.faults.conftest import Spawn
@@ -103,3 +106,32 @@ def test_kill_9_before_any_call_of_the_store_changes_nothing_in_the_end(tmp_path
             assert found == next(iter(ends.values())), last
         assert GONE.encode() not in b"".join(file.read_bytes() for file in copy.iterdir()), last
     assert last > 20, "there were steps to be killed at"
+
+
+@pytest.mark.parametrize("is_same", [True, False], ids=["same process", "next process"])
+@pytest.mark.parametrize("job", ["purge", "redact"])
+def test_of_a_job_that_breaks_off_anywhere_the_next_run_leaves_no_bytes(
+    tmp_path: Path, job: str, *, is_same: bool
+) -> None:
+    template, days = tmp_path / "template", LATER if job == "purge" else 1.0
+    template.mkdir()
+    _fill(f"sqlite://{template}/store.db")
+    if job == "redact":
+        with wmem.open(f"sqlite://{template}/store.db", agent_id="agent", redaction=wmem.Redaction.off()) as memory:
+            memory.semantic.items.add("Write to xylophonist@example.org.", type="fact")
+            memory.scope("s0").clear()
+    secret = (GONE if job == "purge" else "xylophonist@example.org").encode()
+    steps, done = 0, False
+    while not done:
+        steps += 1
+        copy = tmp_path / str(steps)
+        shutil.copytree(template, copy)
+        memory = open_at(f"sqlite://{copy}/store.db", days)
+        done = break_off(memory._core.maintain([job]), memory._core.ports.sync, steps)
+        if not is_same:
+            memory.close()
+            memory = open_at(f"sqlite://{copy}/store.db", days)
+        memory.maintain([job])
+        assert secret not in b"".join(file.read_bytes() for file in copy.iterdir()), steps
+        memory.close()
+    assert steps > 8, "there were steps to break off at"

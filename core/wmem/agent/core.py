@@ -305,10 +305,12 @@ class AgentCore:
         engine, root = self.store.engine, self.handle((), None)
         yield from finish_pending(engine, self.agent_id)
         paths = [path for path in (yield from ask(Journal.paths, root.path)) if not is_pending(path)]
-        self.looks = {path: self.looks[path] for path in paths if path in self.looks}
-        standing = yield from find_unchanged(engine, self.looks, self.settings.clock())
+        # Its own: another thread may be in the middle of a pass.
+        earlier = self.looks
+        self.looks = looks = {path: look for path in paths if (look := earlier.get(path)) is not None}
         clock = self.settings.clock
-        done = yield from maintain(engine, self.agent_id, paths, clock, looks=self.looks, standing=standing)
+        standing = yield from find_unchanged(engine, looks, clock())
+        done = yield from maintain(engine, self.agent_id, paths, clock, looks=looks, standing=standing)
         named = jobs is not None
         done = done._replace(jobs=(yield from self._run_jobs(chosen, root, paths, standing, named=named)))
         store = vector_store_handle(root)

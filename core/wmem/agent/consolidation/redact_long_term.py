@@ -1,19 +1,19 @@
 """Job ``redact``, on request: long-term memory that was written without this redaction is redacted, for good.
 
 It is for stores of earlier versions, and for who opened one with `Redaction.off`, or with fewer kinds, before. A row
-of which a recognizer fails stays as it is.
+of which a recognizer fails stays as it is. The bytes leave the store, also those that a run left which broke off.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import islice
 
-from wmem.agent.consolidation.jobs import Job, JobContext, JobReport, run_in_each
+from wmem.agent.consolidation.jobs import Job, JobContext, JobReport, purge_bytes, run_in_each
 from wmem.flow import Flow
 from wmem.model.change import Change, ItemPut
 from wmem.model.row import Row
 from wmem.rules.routing import CONVERSATION, EPISODIC, SEMANTIC
 from wmem.rules.ttl import rewrite_row
-from wmem.scope.erasure import compact_and_purge, log_remaining
 from wmem.scope.handle import Handle
 from wmem.scope.redaction import HeldBackError
 from wmem.state import State
@@ -21,8 +21,9 @@ from wmem.state import State
 _STEP = 256  # rows that one record redacts
 
 
-def _redact_in(redacted: list[Handle], handle: Handle) -> Flow[Mapping[str, int]]:
+def _redact_in(context: JobContext, handle: Handle) -> Flow[Mapping[str, int]]:
     replica, state = yield from handle.replica()
+    context.store.unpurged.add(handle.path)
     with replica.lock:
         ids = iter(list(state.rows))
     changed = failed = 0
@@ -37,8 +38,6 @@ def _redact_in(redacted: list[Handle], handle: Handle) -> Flow[Mapping[str, int]
         now = handle.settings.clock()
         counts = yield from handle.commit(decide, now)
         changed, failed = changed + counts[0], failed + counts[1]
-    if changed:
-        redacted.append(handle)
     return {"redacted": changed, "failed": failed}
 
 
@@ -52,11 +51,10 @@ def _redact(handle: Handle, row: Row, now: float) -> Row | None:
 
 
 def _run(context: JobContext) -> Flow[JobReport]:
-    redacted: list[Handle] = []
     scopes = [handle for name in (SEMANTIC, EPISODIC, CONVERSATION) for handle in context.long_term(name)]
-    report = yield from run_in_each(scopes, lambda handle: _redact_in(redacted, handle))
-    if redacted:
-        log_remaining(context.root, "redacted", (yield from compact_and_purge(context.root, redacted)))
+    report = yield from run_in_each(scopes, partial(_redact_in, context))
+    if context.store.unpurged:
+        yield from purge_bytes(context, "redacted")
     return report._replace(changed=report.detail.get("redacted", 0))
 
 

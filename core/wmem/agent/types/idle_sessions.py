@@ -42,8 +42,9 @@ class IdleSessions:
             standing: The cursors of scopes that stand as an earlier pass left them.
         """
         known = [path for path in paths if not is_reserved(path)]
-        self._closed = {path: self._closed[path] for path in known if path in self._closed}
-        self._awake = {path: self._awake[path] for path in known if path in self._awake}
+        closed_as_of, awake = self._closed, self._awake  # another thread may be in the middle of a pass
+        self._closed = {path: cursor for path in known if (cursor := closed_as_of.get(path)) is not None}
+        self._awake = {path: until for path in known if (until := awake.get(path)) is not None}
         sessions = sorted(path for path in known if self._is_due(path, standing.get(path), now))
         closed = 0
         for begin in range(0, len(sessions), _READ_BATCH):
