@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import wmem
 from tests.matrix import examples
+from wmem.codec.snapshots import decode_snapshot, encode_snapshot
 from wmem.model.origin import find_merged_origins, find_origins
 from wmem.model.row import Row
 from wmem.rules.eviction import Size
@@ -184,3 +185,27 @@ def test_of_labelled_pairs_those_that_say_the_same_are_merged_and_no_other(
                 memory.semantic.items.add(text, type="fact", task_id=str(number))
         report = memory.maintain(["merge-duplicates"]).jobs["merge-duplicates"]
         assert report.changed == merged, [item.content for item in memory.semantic.items.forgotten()]
+
+
+def test_merges_that_lead_in_a_circle_as_in_a_document_of_others_are_followed_once() -> None:
+    with wmem.open("memory://", agent_id="a") as memory:
+        session = memory.scope("s")
+        ids = [session.items.add(f"Ada likes the garden{end}", type="fact").id for end in ("", ".")]
+        copies = [session.items.promote(id) for id in ids]
+        context = memory.scope("t").pack("Who likes the garden?", budget=1_000)
+        memory.record(context)
+        memory.maintain(["merge-duplicates"])
+        content = decode_snapshot(bytes(memory.snapshot()))
+        scopes = []
+        for scope in content.scopes:
+            rows = {row.id: row for row in scope.content.rows}
+            gone = [row for row in rows.values() if row.deleted_at is not None]
+            for row, other in zip(gone, [row for row in rows.values() if row.deleted_at is None], strict=False):
+                rest = {**json.loads(other.rest or b"{}"), "removal": json.loads(row.rest or b"{}")["removal"]}
+                rest["removal"]["into"] = row.id
+                rows[other.id] = other._replace(deleted_at=row.deleted_at, rest=json.dumps(rest).encode())
+            scopes.append(scope._replace(content=scope.content._replace(rows=tuple(rows.values()))))
+        memory.restore(encode_snapshot(content._replace(scopes=tuple(scopes))))
+        assert {item.id for item in memory.semantic.items.forgotten()} == {copy.id for copy in copies}
+        assert {each.reason for each in memory.replay(context.receipt).missing} == {"forgotten"}
+        assert session.items.promote(ids[0]).id in {copy.id for copy in copies}

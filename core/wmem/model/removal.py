@@ -50,10 +50,12 @@ def find_current_removal(row: Row) -> Removal | None:
 
 def follow_merges(rows: Mapping[str, Row], row: Row) -> Row:
     """The item that an item was merged into, and that one into the next; the item itself if it was not."""
+    seen = {row.id}  # documents of others may lead in a circle
     while (removal := find_current_removal(row)) is not None:
-        if removal.job not in (MERGE_JOB, SKILLS_JOB) or removal.into not in rows:
+        if removal.job not in (MERGE_JOB, SKILLS_JOB) or removal.into not in rows or removal.into in seen:
             break
         row = rows[removal.into]
+        seen.add(row.id)
     return row
 
 

@@ -275,18 +275,16 @@ class RowLoader:
         """
         if row is None:
             return "erased" if id in state.erased else _find_decision(state, id) or "removed"
-        if is_tombstone(row):
+        last = row if is_tombstone(row) else follow_merges(state.rows, row)
+        if is_tombstone(last):
             return "removed"
-        last = follow_merges(state.rows, row)
-        if last is not row:
-            return self._find_reason(state, last.id, last)
-        if row.expired(self._now):
+        if last.expired(self._now):
             return "expired"
-        if row.deleted_at is None:
+        if last.deleted_at is None:
             return None
-        removal = find_current_removal(row)
+        removal = find_current_removal(last)
         if removal is None:
-            return _find_decision(state, id, row.deleted_at) or "forgotten"
+            return _find_decision(state, last.id, last.deleted_at) or "forgotten"
         return _REASONS.get(removal.job, "forgotten")
 
 
