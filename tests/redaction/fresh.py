@@ -7,8 +7,9 @@ import random
 from collections.abc import Iterator
 from itertools import product
 
-from tests.redaction.fresh_values import KEY_FORMS, MIXED, digits, draw, make_card, make_key, make_password
+from tests.redaction.fresh_values import HEX, KEY_FORMS, MIXED, digits, draw, make_card, make_key, make_password
 from tests.redaction.plants import Plant
+from tests.redaction.values import cpf
 
 DOCUMENTS = (
     "host: a\n{k}: |\n  {v}\nport: 80\n",
@@ -126,6 +127,31 @@ SAID_NOW = (
 )  # fmt: skip
 
 
+BY_NUMBER = (
+    ("pin", 5, "Enter code {v} to continue|Votre code à usage unique : {v}|su código de un solo uso es {v}|kod jednorazowy: {v}|动态码：{v}|확인코드 {v}|PUK: {v}|codice porta {v}|mein Einmalcode: {v}"),
+    ("card_security_code", 3, "Prüfnummer {v}|kod zabezpieczający {v}|卡背面三位数是{v}|カード確認番号：{v}|veiligheidscode: {v}"),
+    ("passport", 9, "pasaporte n.º {v}|passaporte n.º {v}, válido|paspoortnr. {v}"),
+    ("driving_licence", 9, "carta de condução n.º {v}|patente n. {v}|n° de permis {v}|carné de conducir {v}|rijbewijsnr. {v}|免許番号：{v}"),
+    ("bank_account", 10, "my checking account is {v}|sort code 20-10-53, account {v}|cuenta {v} del Santander|nr rachunku {v}|conto n. {v}|Girokonto {v}|普通口座 {v}|통장번호: {v}"),
+    ("health_id", 9, "insurance policy number {v}|n° d'assuré : {v}|住院号：{v}|記号番号 {v}|Versicherten-Nr. {v}|nr polisy: {v}|차트번호 {v}"),
+    ("national_id", 9, "steuerliche Identifikationsnummer {v}|numéro de sécu : {v}|证件号码：{v}|在留カード番号：{v}|nr dowodu: {v}|SV-Nummer {v}"),
+    ("phone", 9, "Rückrufnummer: {v}|numer kontaktowy {v}|連絡先：{v}|recapito: {v}"),
+    ("device_id", 15, "imei {v}, gestohlen"),
+)  # fmt: skip
+BORN = "D.O.B. {v}|生于{v}|nato a Roma il {v}|born in Leeds on {v}|né à Lyon le {v}|{v} 일생"
+SESSIONS = "cookies={{'session': '{v}'}}|sess={v};|session={v};"
+ESCAPED = (
+    'app[7]: {{"body": "Hello\\n{k}: {v}\\nBye"}} sent',
+    "ValueError('bad form:\\t{k} {v}\\n')",
+    "GET /cb?next=https%3A%2F%2Fa.example%2Fx%3F{k}%3D{v}%26go%3D1 HTTP/1.1",
+    "payload=%7B%22{k}%22%3A%22{v}%22%7D",
+    "text=the%20{k}%20is%20{v}%20thanks",
+)
+"""Texts within texts of code, JSON and URLs, whose signs are escaped."""
+JOINED = "見た。{v}です|MAC:{v}|addr:{v}: seen|アドレス：{v}|—{v}—|...{v}|x%3D{v}%26y|a\\n{v}\\nb"
+"""What stands right before and behind a value."""
+
+
 def make_plants(seed: int) -> Iterator[Plant]:
     """A few hundred plants, other ones for each seed."""
     rng = random.Random(seed)
@@ -165,6 +191,30 @@ def make_plants(seed: int) -> Iterator[Plant]:
     yield Plant("phone", value, f"Usa {value} per questo.")
     value = f"{draw(rng, 'abcdef', 2)}{digits(rng, 2)}.{digits(rng, 4)}.{draw(rng, 'abcdef', 4)}"
     yield Plant("mac_address", value, f"port 3 has {value} behind it")
+
+    for kind, size, forms in BY_NUMBER:
+        for form in forms.split("|"):
+            value = digits(rng, size)
+            yield Plant(kind, value, form.format(v=value))
+    for kind, forms in (("date_of_birth", BORN), ("secret", SESSIONS)):
+        for form in forms.split("|"):
+            value = _value_of(rng, kind)
+            yield Plant(kind, value, form.format(v=value))
+    for form, (kind, key) in product(ESCAPED, FIELDS):
+        value = draw(rng, MIXED, 9) + digits(rng, 2) if kind == "password" else _value_of(rng, kind)
+        yield Plant(kind, value, form.format(k=key, v=value))
+    for form in ("anota aí: {}", "o senhor passou {} ontem", "pode conferir o {} pra mim?"):
+        value = cpf(rng).replace(".", "").replace("-", "")
+        yield Plant("tax_id", value, form.format(value))
+    for form in JOINED.split("|"):
+        for kind, value in _addresses(rng):
+            yield Plant(kind, value, form.format(v=value))
+
+
+def _addresses(rng: random.Random) -> Iterator[tuple[str, str]]:
+    yield "ip_address", f"2a02:{':'.join(rng.choice('123456789') + draw(rng, HEX, 3) for _ in range(7))}"
+    yield "ip_address", f"185.{rng.randrange(10, 250)}.{rng.randrange(10, 250)}.{rng.randrange(10, 250)}"
+    yield "mac_address", ":".join(draw(rng, HEX, 2) for _ in range(5)) + ":5e"
 
 
 def _value_of(rng: random.Random, kind: str) -> str:  # noqa: PLR0911

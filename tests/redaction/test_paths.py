@@ -24,7 +24,7 @@ from wmem.rules.redaction import finders
 from wmem.rules.redaction.finders import find_spans, may_have_spans
 from wmem.rules.redaction.json_values import collect_texts
 from wmem.rules.redaction.labels.names import load_labels
-from wmem.rules.redaction.reading import Reading
+from wmem.rules.redaction.reading import list_readings
 from wmem.rules.redaction.redaction import leaves_alone
 from wmem.rules.redaction.spans import Span
 from wmem.scope.redaction import redact_row, rows
@@ -41,9 +41,11 @@ PIECES = [
 
 def find_in_all(text: str) -> set[Span]:
     """What each finder finds, whatever is known beforehand."""
-    reading = Reading(text)
     return {
-        Span(*reading.place(span.start, span.end), span.kind) for _, find in finders.FINDERS for span in find(reading)
+        Span(*reading.place(span.start, span.end), span.kind)
+        for reading in list_readings(text)
+        for _, find in finders.FINDERS
+        for span in find(reading)
     }
 
 

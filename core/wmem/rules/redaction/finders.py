@@ -8,7 +8,7 @@ from wmem.rules.redaction.labels.finder import find_labelled, may_have_labels
 from wmem.rules.redaction.labels.inserts import find_in_inserts, may_have_inserts
 from wmem.rules.redaction.money import find_accounts, may_have_accounts
 from wmem.rules.redaction.numbers import find_numbers, may_have_numbers
-from wmem.rules.redaction.reading import Reading
+from wmem.rules.redaction.reading import list_readings
 from wmem.rules.redaction.spans import Span
 
 FINDERS = (
@@ -26,9 +26,9 @@ FINDERS = (
 
 def find_spans(text: str) -> list[Span]:
     """What is to be hidden in a text; spans may overlap."""
-    reading = Reading(text)
     return [
         Span(*reading.place(span.start, span.end), span.kind)
+        for reading in list_readings(text)
         for may_have, find in FINDERS
         if may_have(reading)
         for span in find(reading)
@@ -37,8 +37,7 @@ def find_spans(text: str) -> list[Span]:
 
 def may_have_spans(text: str) -> bool:
     """Whether `find_spans` may find anything in a text, or in one that is a part of it."""
-    reading = Reading(text)
-    return any(may_have(reading) for may_have, _ in FINDERS)
+    return any(may_have(reading) for reading in list_readings(text) for may_have, _ in FINDERS)
 
 
 __all__ = ["find_spans", "kind_of_field", "may_have_spans"]

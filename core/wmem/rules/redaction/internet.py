@@ -34,7 +34,7 @@ _SERVICE_LOCALS = frozenset({"git", "hg", "svn"})
 _IN_URL_HERE = re.compile(r"://[^\s/@:]*:$")
 _MAX_USER = 128
 
-_IPV4 = re.compile(r"[0-9](?<![\d.]\d)[0-9]{0,2}(?:\.[0-9]{1,3}){3}(?!\.?\d)")
+_IPV4 = re.compile(r"[0-9](?<!\d\d)(?<!\w\.\d)[0-9]{0,2}(?:\.[0-9]{1,3}){3}(?!\.?\d)")
 _VERSION_BEFORE_HERE = re.compile(
     r"(?:[=~<>!]=|[~^]|[a-z](?<!ip)[/_\-]|\bv|(?:version|release|build|(?<!ser)ver|upgrade(?:d)? (?:from|to)|sections?|chapter|clause|firmware|rev|revision|versión|versão|versie|wersja|версия|版本)[a-zé]{0,3}[ :.\"']{0,3})$",
     re.IGNORECASE,
@@ -47,14 +47,18 @@ _NOBODYS_IP_HERE = re.compile(r"127\.|0\.0\.0\.0|255\.255\.")
 _POINTS = re.compile(r"[0-9]\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]")
 _LEAST_POINTS, _LEAST_DIGITS = 3, 4
 _COLONS = re.compile(r":[0-9A-Fa-f]{0,4}:")
+_BEHIND_WORD = "|".join(f"(?<=[G-Zg-z][A-Fa-f]{{{count}}}:%s)" for count in range(4))
+"""A colon that ends a word, rather than a group of hexadecimal digits: `mac:0a:1b:…`."""
 _IPV6 = re.compile(
-    r"(?<![A-Za-z0-9_:.])(?:[0-9A-Fa-f]{0,4}:){2,8}(?:[0-9A-Fa-f]{1,4}|(?:\d{1,3}\.){3}\d{1,3})?(?![A-Za-z0-9_:])"
+    rf"(?:(?<![A-Za-z0-9_])(?<![A-Za-z0-9_:][:.])|{_BEHIND_WORD.replace('%s', '')})"
+    r"(?:[0-9A-Fa-f]{0,4}:){2,8}(?:[0-9A-Fa-f]{1,4}|(?:\d{1,3}\.){3}\d{1,3})?(?![A-Za-z0-9_]|:[0-9A-Fa-f:])"
 )
 _IPV6_START_HERE = re.compile(r"(?:[23][0-9a-f]{3}|f[cd][0-9a-f]{2}|fe[89ab][0-9a-f]|64|::ffff)", re.IGNORECASE)
 _LEAST_COLONS = 4
 _MAC_JOINTS = 5
 _MAC = re.compile(
-    r"[0-9A-Fa-f](?<![A-Za-z0-9_:\-].)[0-9A-Fa-f]([:\-])(?:[0-9A-Fa-f]{2}\1){4}[0-9A-Fa-f]{2}(?![A-Za-z0-9_:\-])"
+    rf"[0-9A-Fa-f](?:(?<![A-Za-z0-9_].)(?<![A-Za-z0-9_:\-][:\-].)|{_BEHIND_WORD.replace('%s', '.')})"
+    r"[0-9A-Fa-f]([:\-])(?:[0-9A-Fa-f]{2}\1){4}[0-9A-Fa-f]{2}(?![A-Za-z0-9_]|[:\-][0-9A-Fa-f])"
 )
 _POINTS_OF_MAC = 2
 _MIDDLE_OF_MAC = re.compile(r"\.[0-9A-Fa-f]{4}\.")
@@ -89,7 +93,7 @@ def find_addresses(reading: Reading) -> Iterator[Span]:
     if _may_have_mac(reading):
         yield from (Span(*match.span(), "mac_address") for match in _MAC.finditer(text))
     if _may_have_ipv6(reading):
-        yield from (Span(*match.span(), "ip_address") for match in _IPV6.finditer(text) if _is_ipv6(match[0]))
+        yield from _ipv6(text)
 
 
 def may_have_addresses(reading: Reading) -> bool:
@@ -230,6 +234,15 @@ def _is_address(text: str, match: "re.Match[str]", before: str) -> bool:
         or _ADDRESS_BEFORE_HERE.search(before) is not None
         or text[match.end() : match.end() + 1] in (":", "/")
     )
+
+
+def _ipv6(text: str) -> Iterator[Span]:
+    for match in _IPV6.finditer(text):
+        start, end = match.span()
+        start += match[0].startswith(":") and not match[0].startswith("::")
+        end -= match[0].endswith(":") and not match[0].endswith("::")
+        if _is_ipv6(text[start:end]):
+            yield Span(start, end, "ip_address")
 
 
 def _is_ipv6(text: str) -> bool:

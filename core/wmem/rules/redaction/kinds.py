@@ -83,7 +83,8 @@ REDACTION_KINDS: Mapping[str, RedactionKind] = MappingProxyType(
         "slack_token": RedactionKind("tokens of Slack, all prefixes", "prefix, length"),
         "stripe_key": RedactionKind("keys of Stripe, secrets of its webhooks", "prefix, length"),
         "tax_id": RedactionKind(
-            "tax numbers", "form and checksum (CPF, CNPJ, CUIT, RUT, PAN, ITIN), or beside a label"
+            "tax numbers",
+            "form and checksum (CPF, without points only among Portuguese words, CNPJ, CUIT, RUT, PAN, ITIN), or beside a label",
         ),
         "telegram_token": RedactionKind("bot tokens", "form"),
         "twilio_key": RedactionKind("account ids and keys of Twilio", "prefix, length, hex"),

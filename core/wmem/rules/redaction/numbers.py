@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from wmem.rules.redaction.checks import is_luhn
+from wmem.rules.redaction.checks import is_luhn, is_valid
 from wmem.rules.redaction.formats import FORMATS
+from wmem.rules.redaction.labels.table import split_words
 from wmem.rules.redaction.reading import Reading
 from wmem.rules.redaction.spans import Span
 
@@ -71,7 +72,7 @@ _MOST_NATIONAL = 13
 _LEAST_WHOLE = 11  # digits of a number that is not apart in groups
 _CONTEXT = 24  # characters before a number that say what it is
 _OTHER_NUMBER_HERE = re.compile(
-    r"(?:\b(?:isbn|issn|ean|upc|gtin|asin|doi|sku|art(?:icle|ikel)?|part|model|order|orders|invoice|ticket|tracking|shipment|parcel|case|txn|transaction|batch|lot|serial|s/n|build|job|ver|version|commit"
+    r"(?:\b(?:isbn|issn|ean|upc|gtin|asin|doi|sku|art(?:icle|ikel)?|part|model|order|orders|invoice|ticket|tracking|shipment|parcel|case|txn|transaction|batch|lot|serial|s/n|build|job|seed|ver|version|commit"
     r"|bestellung|bestellnummer|auftrag|rechnung|sendung|commande|facture|colis|pedido|factura|ordine|fattura|encomenda|bestelling|factuur|zamówienie|zamówienia|faktura|sipariş|fatura)"
     r"|заказ|заказа|счёт-фактура|订单|訂單|单号|發票|发票|注文|注文番号|伝票番号|주문|주문번호|طلب|فاتورة)(?:[ \-]?(?:no|nr|number|numéro|número|numero|nummer|numer|id|13|10|号|號|番号|번호|номер))?[.:#=：＃°º ]{0,3}$"
 )
@@ -92,6 +93,11 @@ _FOUR_DECIMALS = re.compile(r"\.[0-9]{4}")
 _EXTENSION_HERE = re.compile(
     r"[ ]?,?[ ]?(?:x|ext\.?|extension|#|durchwahl|dw|poste|int\.?|доб\.?)[ ]?\d{1,6}(?!\d)", re.IGNORECASE
 )
+_PORTUGUESE = split_words(
+    "anota anote aí aqui pra você não minha meu seu sua dos das uma obrigado obrigada segue número já está ele ela dele dela cadastro cliente titular "
+    "nome endereço favor foi ontem hoje oi olá valeu é são pelo pela também"
+)
+"""Words of Portuguese alone, where people write a CPF without points; elsewhere one number in a hundred passes for one."""
 _CHINESE = re.compile("[\u3400-\u9fff]")
 
 
@@ -222,6 +228,10 @@ def _format(reading: Reading, start: int, group: _Group) -> Span | None:
         match = form.pattern.match(reading.text, start)
         if match and is_free_after(reading.text, match.end()) and form.check(match[0]):
             return Span(start, match.end(), form.kind)
+    if size == _LEAST_WHOLE and not _PORTUGUESE.isdisjoint(reading.words):
+        number = reading.text[start : group.end]
+        if is_free_after(reading.text, group.end) and is_valid("br.cpf", number):
+            return Span(start, group.end, "tax_id")
     return None
 
 

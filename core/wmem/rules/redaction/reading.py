@@ -2,13 +2,18 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 
 # Soft hyphens, joiners, marks of direction, variation selectors, tags: they may stand within a value.
 _UNSEEN = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]+"
 )
+_ESCAPE = re.compile(r"\\[nrt]|%(?:[2-6][0-9A-F]|7[0-9A-E]|0[9AD])")
+"""What stands for a character: in texts of code and JSON, in URLs and forms."""
+_ESCAPE_BEFORE_WORD = re.compile(r"(?:\\[nrt]|%(?:[2-6][0-9A-F]|7[0-9A-E]|0[9AD]))\w")
+"""Where it matters: a value or its label would begin within a word."""
+_POINT_WITHIN = re.compile("(?<=[A-Za-z0-9])。(?=[A-Za-z0-9])")
 _COMPATIBLE = (
     (0x00A0, 0x00A0),  # no-break space
     (0x00B2, 0x00B9),  # superscripts
@@ -29,7 +34,6 @@ _OTHERWISE = {
     **dict.fromkeys(map(ord, "‘’‚‛′"), "'"),
     **dict.fromkeys(map(ord, "\u2028\u2029\u0085"), "\n"),
     ord("İ"): "I",
-    ord("。"): ".",
     ord("、"): ",",
     ord("「"): '"',
     ord("」"): '"',
@@ -77,6 +81,19 @@ def split_name(name: str) -> str:
     return CAMEL.sub(" ", name)
 
 
+def list_readings(text: str) -> Sequence["Reading"]:
+    """The ways to read a text: as it is and, where characters are escaped in it, with these in their place."""
+    reading = Reading(text)
+    if ("\\" in text or "%" in text) and _ESCAPE_BEFORE_WORD.search(text):
+        return reading, Reading(text, unescapes=True)
+    return (reading,)
+
+
+def _unescape(escape: "re.Match[str]") -> str:
+    """A line break as a blank and a line break, as long as what stands for it."""
+    return {"\\n": " \n", "\\r": "  ", "\\t": "  "}.get(escape[0]) or chr(int(escape[0][1:], 16))
+
+
 def find_places(text: str, part: str) -> Iterator[int]:
     """Where each of the parts of a text that are equal to a given one ends."""
     at = text.find(part)
@@ -99,22 +116,27 @@ class Reading:
     """
 
     __slots__ = (
-        *("_bytes", "_capitals", "_is_unspaced", "_offsets", "_runs", "_with_spaces", "_words"),
+        *("_bytes", "_capitals", "_ends", "_is_unspaced", "_offsets", "_runs", "_with_spaces", "_words"),
         *("digits", "lower", "signs", "text"),
     )
 
-    def __init__(self, text: str) -> None:
-        self._offsets: Sequence[int] | None = None
+    def __init__(self, text: str, *, unescapes: bool = False) -> None:
+        self._offsets: Sequence[int] | None = None  # of what was read: where it stands, and where that ends
+        self._ends: Sequence[int] | None = None
         self._words: Sequence[str] | None = None
         self._with_spaces: str | None = None
         self._runs: str | None = None
         self._capitals: str | None = None
         self._is_unspaced: bool | None = None
+        if unescapes:
+            text = self._rewrite(text, _ESCAPE, _unescape)
         if not text.isascii():
             if _UNSEEN.search(text):
-                text = self._drop_unseen(text)
+                text = self._rewrite(text, _UNSEEN, lambda _: "")
             if _FOLDABLE.search(text):
                 text = text.translate(_plain_forms())
+            if "。" in text:
+                text = _POINT_WITHIN.sub(".", text)
         self.text = text
         lower = text.lower()
         self.lower = lower if len(lower) == len(text) else "".join(char.lower()[:1] for char in text)
@@ -123,25 +145,31 @@ class Reading:
         self.digits = rest.translate(None, _NO_DIGITS)
         self.signs = rest.translate(None, _DIGITS).decode("ascii")
 
-    def _drop_unseen(self, text: str) -> str:
-        """The text without them, and where its characters stood."""
+    def _rewrite(self, text: str, pattern: "re.Pattern[str]", rewrite: "Callable[[re.Match[str]], str]") -> str:
+        """The text with something else for what a pattern matches, and where its characters stood."""
+        starts, ends = self._offsets or range(len(text)), self._ends or range(1, len(text) + 1)
         pieces: list[str] = []
-        offsets: list[int] = []
+        new_starts: list[int] = []
+        new_ends: list[int] = []
         at = 0
-        for match in _UNSEEN.finditer(text):
-            pieces.append(text[at : match.start()])
-            offsets += range(at, match.start())
+        for match in pattern.finditer(text):
+            made = rewrite(match)
+            pieces += text[at : match.start()], made
+            new_starts += starts[at : match.start()]
+            new_ends += ends[at : match.start()]
+            new_starts += [starts[match.start()]] * len(made)
+            new_ends += [ends[match.end() - 1]] * len(made)
             at = match.end()
         pieces.append(text[at:])
-        offsets += range(at, len(text))
-        self._offsets = offsets
+        self._offsets = [*new_starts, *starts[at:]]
+        self._ends = [*new_ends, *ends[at:]]
         return "".join(pieces)
 
     def place(self, start: int, end: int) -> tuple[int, int]:
         """Where a stretch of what was read stands in the text itself."""
-        if self._offsets is None or start >= end:
+        if self._offsets is None or self._ends is None or start >= end:
             return start, end
-        return self._offsets[start], self._offsets[end - 1] + 1
+        return self._offsets[start], self._ends[end - 1]
 
     @property
     def words(self) -> Sequence[str]:

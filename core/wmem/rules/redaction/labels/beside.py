@@ -34,9 +34,25 @@ _IS_PAIR_HERE = re.compile(r"\d[^\d.]*[,;/ ][^\d.]*\d")
 _PLATE_HERE = re.compile(r"(?=[^\n]{0,10}?\d)[A-Z0-9ÄÖÜА-Я\u4e00-\u9fff]{1,4}(?:[ \-·]?[A-Z0-9А-Я]{1,6}){1,3}")
 _SEED_HERE = re.compile(r"[a-z]{3,10}(?:[ ,]{1,2}\n?[a-z]{3,10}){11,25}(?![a-z\u00c0-\u024f])")
 _JOINT_HERE = re.compile(r"[ ]?(?:[,、;/]|and|or|und|oder|et|ou|y|e|o|en|of|i|lub|и|или|和|或|と|및)[ ]?(?:and |or )?")
+_ACCOUNT_JOINT_HERE = re.compile(
+    r"[ ]?[,;/]?[ ](?:and |und )?(?:account|acct|konto|kto)\b\.?(?:[ ](?:no|nr|number)\b\.?)?[ ]?[:#]?[ ]?",
+    re.IGNORECASE,
+)
+"""`sort code 20-10-53, account 13181456`."""
 _JUST_HERE = re.compile(r"[\"']?[ \t\n,(\-]{1,3}[\"']?")
-_LEAST_JUST = 7
+_LEAST_JUST = {"phone": 7, "bank_account": 8, "device_id": 14}
+"""How many digits right behind a label need no sign, though the label means other things, too."""
+_NUMBER_OF_HERE = re.compile(
+    r"\b(?:n[°º]|n\.[ ]?[°º]?|nr\.?|no\.|num[eé]ro|número|numer)[ ](?:(?:de|del|da|do|di)[ ](?:la[ ]|il[ ])?|d['’])?$"
+)
+"""`n° de permis`: what a label means that its number is told of."""
+_MAX_NUMBER_OF = 24
+_PLACES = {"date_of_birth": 2}
+"""How many words may stand between without a sign: `nato a Roma il`."""
 _CODE_IS_HERE = re.compile(r"(?:[ ](?:is|ist|lautet|est|es|è|was)|[ ]?:)[ ](?=[^\n]{0,8}\d)", re.IGNORECASE)
+_CODE_USED_HERE = re.compile(
+    r"[ :]{1,2}[\"'*`]{0,2}\d{3}[ \-]?\d{1,5}[\"'*`]{0,2}(?:[.,;!]|\s{0,2}$|[ ](?:to|for|as|when|at|within|in|on|if)\b)"
+)
 _FLAG_HERE = re.compile(r"(?:^|\s)--(?:[a-z]{1,12}-){0,3}$")
 _MAX_FLAG = 48
 _OLD_HERE = re.compile(r"(?<!\d)1[0-8]\d\d(?!\d)")
@@ -50,7 +66,9 @@ _MONEY_AFTER_HERE = re.compile(
 )
 
 
-_WORD_OF_CAPITALS_HERE = re.compile(r"(?=(?:[A-Z]*\d){2})(?=\d*[A-Z])[A-Z0-9]{8,18}")
+_WORD_OF_CAPITALS_HERE = re.compile(
+    r"(?=(?:[A-Z]*\d){2})(?=\d*[A-Z])[A-Z0-9]{8,18}|(?=[A-Z]*\d)[CFGHJ-NPRTV-Z0-9]{9}"  # Germany's have no vowels
+)
 _MAY_BE_WORDS = frozenset({"passport", "driving_licence", "national_id", "health_id"})
 """Kinds of ids that may have more letters than digits, as `C4VJ7RK2L`."""
 _MAY_BE_DATES = frozenset({"date_of_birth", "location", "pin", "card_security_code", "bank_account"})
@@ -100,10 +118,14 @@ def find_beside(reading: Reading, kind: str, start: int, end: int, *, is_weak: b
     if kind in ("password", "password_sign", "secret", "secret_sign", "session"):
         yield from find_secret_beside(reading, kind, start, end, is_weak=is_weak)
         return
-    is_weak = is_weak and not _FLAG_HERE.search(reading.text, max(0, start - _MAX_FLAG), start)
+    is_weak = is_weak and not (
+        _FLAG_HERE.search(reading.text, max(0, start - _MAX_FLAG), start)
+        or _NUMBER_OF_HERE.search(reading.lower, max(0, start - _MAX_NUMBER_OF), start)
+    )
     shape = _SHAPES[kind]
     if kind == "pin_sign":  # "the code" means other things, too
-        if not _CODE_IS_HERE.match(reading.text, end):
+        is_used = reading.lower.startswith(("use", "enter", "with"), start)
+        if not (_CODE_USED_HERE if is_used else _CODE_IS_HERE).match(reading.text, end):
             return
         kind = "pin"
     span = _value_after(reading, kind, shape, end, is_weak=is_weak) or _value_before(reading, kind, shape, start)
@@ -114,7 +136,7 @@ def find_beside(reading: Reading, kind: str, start: int, end: int, *, is_weak: b
 
 def _more_values(text: str, kind: str, shape: _Shape, end: int) -> Iterator[Span]:
     """Values of the same kind that are listed after one."""
-    while joint := _JOINT_HERE.match(text, end):
+    while joint := (kind == "bank_account" and _ACCOUNT_JOINT_HERE.match(text, end)) or _JOINT_HERE.match(text, end):
         match = shape.pattern.match(text, joint.end())
         span = _check_value(text, kind, shape, match.start(), match.end()) if match else None
         if span is None:
@@ -169,8 +191,12 @@ def _value_after(reading: Reading, kind: str, shape: _Shape, end: int, *, is_wea
             continue
         gap = reading.lower[end : match.start()]
         if not (
-            is_bridge(gap, is_weak=is_weak)
-            or (kind == "phone" and _JUST_HERE.fullmatch(gap) and sum(map(str.isdigit, match[0])) >= _LEAST_JUST)
+            is_bridge(gap, is_weak=is_weak, strangers=_PLACES.get(kind, 0))
+            or (
+                kind in _LEAST_JUST
+                and _JUST_HERE.fullmatch(gap)
+                and sum(map(str.isdigit, match[0])) >= _LEAST_JUST[kind]
+            )
         ):
             return None
         if kind == "location" and is_weak and not _IS_PAIR_HERE.search(match[0]):

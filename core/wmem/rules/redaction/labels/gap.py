@@ -5,9 +5,9 @@ import re
 from wmem.rules.redaction.labels.table import FILLERS, IS_WORDS, NO_VALUES
 
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
-_SIGN = re.compile(r"[:=#>|№]|[\"'],[ ]?[\"']|->|→|\bn[°º]|\b(?:no|nr)\b")
+_SIGN = re.compile(r"[:=#>|№]|[\"'],[ ]?[\"']|->|→|\bn\.?[ ]?[°º]|\bn\.|\b(?:no|nr)\b")
 SENTENCE_END_HERE = re.compile(
-    r"(?<!\bno)(?<!\bnr)(?<!\btel)(?<!\bnum)(?<!\bn)(?<!\bтел)(?<!\bр)[.!?;。！？؟](?:[\s\"')]|$)|\n[ ]?\n|[\u4e00-\u9fff]。",
+    r"(?<!\bno)(?<!\bnr)(?<!\btel)(?<!\bnum)(?<!\bn)(?<!\bтел)(?<!\bр)[.!?;。！？؟](?:[\s\"')]|$)|\n[ ]?\n|。",
     re.IGNORECASE,
 )
 MAX_STRANGERS = 4  # words between, of which nothing is known
@@ -16,8 +16,12 @@ _PROPERTY = re.compile(r"\{ ?get;[ a-z;]{0,24}\}")  # of C#
 _UNSPACED = re.compile("[\u0590-\u0fff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
-def is_bridge(gap: str, *, is_weak: bool) -> bool:
-    """Whether a label and a value belong together, from what stands between."""
+def is_bridge(gap: str, *, is_weak: bool, strangers: int = 0) -> bool:
+    """Whether a label and a value belong together, from what stands between.
+
+    Args:
+        strangers: How many words of which nothing is known may stand between without a sign.
+    """
     gap = _CHANGED_TO.sub(" is ", _PROPERTY.sub("", gap))
     if SENTENCE_END_HERE.search(gap):
         return False
@@ -29,5 +33,5 @@ def is_bridge(gap: str, *, is_weak: bool) -> bool:
         return len(gap) <= 16 and (has_sign or not is_weak or len(gap) <= 6)  # noqa: PLR2004
     if is_weak and not has_sign:
         return False
-    strangers = sum(word not in FILLERS and word not in IS_WORDS for word in words)
-    return strangers <= (MAX_STRANGERS if has_sign else 0)
+    unknown = sum(word not in FILLERS and word not in IS_WORDS for word in words)
+    return unknown <= (MAX_STRANGERS if has_sign else strangers)

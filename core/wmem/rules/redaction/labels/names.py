@@ -22,7 +22,7 @@ _SUFFIXES = split_words(
     "numero número номер 号码 番号 field"
 )
 _WEAK_FIELDS = split_words(
-    "home location position card karte carte carta kart conto conta compte cuenta hesap konto on breite"
+    "contact home location position card karte carte carta kart conto conta compte cuenta hesap konto on breite"
 )
 """Names of fields that say too little of what stands in them: their values are read as texts."""
 _PREFIXES = split_words(
@@ -75,7 +75,7 @@ def load_labels() -> Labels:
     for kind, phrases in PHRASES.items():
         for phrase in phrases.split("|"):
             joined = phrase.replace(" ", "").replace("'", "")
-            names = (phrase, joined) if kind in _WITHOUT_DIGITS else (phrase, joined, f"{joined}number")
+            names = (phrase, joined) if kind in _WITHOUT_DIGITS else (phrase, joined, f"{joined}number", f"{joined}nr")
             for each in dict.fromkeys((*names, *_spell_plainly(phrase), *_spell_plainly(joined))):
                 kinds.setdefault(each, kind)
                 label = Label(each, kind, frozenset(_WORD.findall(each)))

@@ -195,7 +195,7 @@ def is_secret(value: str, *, quoted: bool, assigned: bool) -> bool:
         or _DATE_OR_VERSION_HERE.fullmatch(value)
         or _PATH_HERE.fullmatch(value)
     ):
-        return False
+        return _is_random_in_slashes(value)
     digits = sum(map(str.isdigit, value))
     if digits == len(value):
         return assigned and len(value) >= _LEAST_SECRET
@@ -212,6 +212,12 @@ def is_secret(value: str, *, quoted: bool, assigned: bool) -> bool:
     )
 
 
+def _is_random_in_slashes(value: str) -> bool:
+    """Whether Base64 begins with a slash, as a path does, but has a part as no path."""
+    return value.startswith("/") and _BASE64_HERE.fullmatch(value) is not None and is_sure_secret(value)
+
+
+_BASE64_HERE = re.compile(r"/(?=[A-Za-z0-9/]*[+=]|[A-Za-z0-9]{28})[A-Za-z0-9+/]{19,}={0,2}")
 _NAME_PARTS_RANDOM_HERE = re.compile(r"[0-9a-fA-F]{16,}|[A-Za-z]{1,24}\d{3,4}|[A-Za-z]{1,4}[\-_][0-9a-fA-F]{12,}")
 
 
