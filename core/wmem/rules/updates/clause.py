@@ -8,7 +8,7 @@ from typing import NamedTuple
 from wmem.rules.updates.frames.names import is_german_noun, is_people
 from wmem.rules.updates.statement import TOPIC, WRITTEN, Statement
 from wmem.rules.updates.table import StatementRow, StatementTable, compile_pattern
-from wmem.rules.updates.values import read_values, read_words
+from wmem.rules.updates.values import is_qualified, read_values, read_words
 
 SHORT_CHARS = 80
 """Characters of a short text, which may state something in common words."""
@@ -29,7 +29,8 @@ _NO_NOUNS = _words(
 )
 _NOW = _words("now currently actually")
 _ADVERBS = _words("now currently actually also always usually still officially really just recently finally")
-_LINKS = frozenset(["of", "for", "in", "on", "at", "to", "with", "from", "by", "the", "a", "an", "my", "our"])
+_JOINTS = frozenset(["of", "for", "in", "on", "at", "to", "with", "from", "by"])
+_LINKS = _JOINTS | {"the", "a", "an", "my", "our"}
 
 
 def read_clause(
@@ -72,12 +73,13 @@ def _to_statements(
     said, _, other = said.partition(" instead of ")
     before = before or other
     attribute = row.attribute or table.verbs.get(verb) or _stem(verb)
-    link = said.partition(" ")[0]
-    if verb and attribute != "be" and link in table.stops and link not in table.articles:
-        # Somebody drives a car, and drives to work.
-        attribute += "" if (attribute, link) in _SAME else f" {link}"
+    link, _, linked = said.partition(" ")
     begin = _LEADS_IN.match(said)
     proper = start >= 0 and _PROPER.match(original, start + (begin.end() if begin else 0)) is not None
+    if verb and attribute != "be" and link in table.stops and link not in table.articles:
+        # Somebody drives a car, and drives to work; one works at a firm, and at night.
+        firm = proper or linked.partition(" ")[0] in table.articles
+        attribute += "" if firm and (attribute, link) in _SAME else f" {link}"
     if row.proper and not proper and original.islower():
         # Who writes without capitals means a name, too, unless it is a common word.
         begins = said[: begin.end() if begin else 0].split()
@@ -89,7 +91,8 @@ def _to_statements(
     if row.kind == TOPIC:
         yield Statement(f"{subject.words} {attribute}", TOPIC, "", changes=True)
         return
-    for kind, value in _list_values(table, row, said, subject.words, attribute, proper=proper):
+    behind = match.string[match.end() :] if groups.get("thing") else ""
+    for kind, value in _list_values(table, row, said, subject.heads, attribute, proper=proper):
         if row.ends:
             yield Statement(
                 f"{subject.words} {attribute}".strip() if subject.words else "", kind, "", value, changes=True
@@ -104,7 +107,8 @@ def _to_statements(
             value,
             earlier[0],
             changes=row.changes or (not adds and (changes or subject.renewed)),
-            single=_has_one_value(table, row, subject, kind, value),
+            single=_has_one_value(table, row, subject, kind, value)
+            and not _is_of_part(table, kind, f"{said}{behind}", attribute),
         )
 
 
@@ -123,9 +127,14 @@ def _object_words(value: str, table: StatementTable) -> str:
 
 
 class _Subject(NamedTuple):
-    """The words of a subject; none for "it". Whether it is the speaker's own, and takes the place of another."""
+    """The words of a subject; none for "it". Whether it is the speaker's own, and takes the place of another.
+
+    Attributes:
+        heads: Those of its words that tell of which sort it is.
+    """
 
     words: str
+    heads: frozenset[str] = frozenset()
     owned: bool = False
     renewed: bool = False
 
@@ -145,11 +154,20 @@ def _read_subject(table: StatementTable, groups: Mapping[str, str | None]) -> _S
     renewed = not table.renewed.isdisjoint(nouns) or not _NOW.isdisjoint(nouns)
     left = table.owners | table.articles | table.first_person | table.renewed | _ADVERBS | _LINKS
     named = [word if word.removesuffix("s") in table.kin else _singular(word) for word in nouns if word not in left]
-    return _Subject(" ".join(named) or "i", owned, renewed)
+    heads = frozenset(_list_heads(nouns) if table.head_last else named)
+    return _Subject(" ".join(named) or "i", heads, owned, renewed)
+
+
+def _list_heads(nouns: Sequence[str]) -> Iterator[str]:
+    """The last noun, before what it is of, and words for what somebody likes best: of "the database table" the table."""
+    end = next((at for at, word in enumerate(nouns) if at and word in _JOINTS), len(nouns))
+    for at, word in enumerate(nouns[:end], 1):
+        if at == end or word.startswith("favo"):
+            yield from (word, _singular(word))
 
 
 def _list_values(
-    table: StatementTable, row: StatementRow, text: str, nouns: str, attribute: str, *, proper: bool
+    table: StatementTable, row: StatementRow, text: str, heads: frozenset[str], attribute: str, *, proper: bool
 ) -> Iterator[tuple[str, str]]:
     """The kinds and values that a row takes of what is said."""
     if row.kind in ("word", "name"):
@@ -163,7 +181,7 @@ def _list_values(
         return
     if row.refers:
         return
-    of_thing = proper or not table.one_value.isdisjoint(nouns.split())
+    of_thing = proper or not table.one_value.isdisjoint(heads)
     if (of_thing and attribute == "be") or row.ends or row.changes or (row.habit and attribute != "be"):
         value = read_words(text, table) if text else attribute
         if value:
@@ -173,12 +191,22 @@ def _list_values(
 def _has_one_value(table: StatementTable, row: StatementRow, subject: _Subject, kind: str, value: str) -> bool:
     """Whether a subject has one value of a kind at a time, so that another one needs no word of change."""
     nouns = set(subject.words.split())
-    if kind == "name":
+    if row.single or kind == "name":
         return row.single and table.kin.isdisjoint(nouns | {f"{noun}s" for noun in nouns})
     single = table.one_value | (table.named if not _tells_how(table, kind, value) else frozenset())
     if kind != "word":
         single |= table.counted
-    return row.single or (subject.owned and not single.isdisjoint(nouns))
+    if kind in ("day", "time"):
+        single &= table.dated
+    return subject.owned and not single.isdisjoint(subject.heads)
+
+
+def _is_of_part(table: StatementTable, kind: str, text: str, attribute: str) -> bool:
+    """Whether a value holds for a part of its subject, or tells where somebody is from: 40 for lunch, Omar in Graz."""
+    if is_qualified(text, table, dated=kind in ("day", "time")):
+        return True
+    first = text.partition(" ")[0]
+    return kind == "word" and attribute == "be" and first in table.stops and first not in table.articles
 
 
 def _tells_how(table: StatementTable, kind: str, value: str) -> bool:

@@ -210,7 +210,7 @@ _ROWS = (
     ),
     StatementRow(
         "work works working employed",
-        rf"{_ANY} ?{_ADVERB}(?:(?:am|is|are|'m|'s|'re) {_ADVERB})?(?:work|works|working|employed) (?:for|at|with) {_VALUE}",
+        rf"{_ANY} ?{_ADVERB}(?:(?:am|is|are|'m|'s|'re) {_ADVERB})?(?:work|works|working|employed) (?:for|at) {_VALUE}",
         attribute="work",
         kind="word",
         single=True,
@@ -428,6 +428,7 @@ ENGLISH = StatementTable(
         "bike bank insurance pharmacy university team club gym shift locker seat gate lead supervisor"
     ),
     counted=_words("target goal"),
+    dated=_words("deadline birthday target goal"),
     exclusive=_words("driv commut sleep prefer study train rent work ship"),
     kin=_words(
         "friend friends son sons daughter daughters brother brothers sister sisters cousin cousins aunt uncle child children kid kids dog "
@@ -505,5 +506,6 @@ ENGLISH = StatementTable(
             "confirmed postponed available unavailable paid unpaid"
         )
     },
+    head_last=True,
     rows=_ROWS,
 )

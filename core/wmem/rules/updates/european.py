@@ -67,6 +67,7 @@ GERMAN = StatementTable(
         "chef chefin vermieter arzt ärztin zahnarzt frau mann partner freundin freund budget frist deadline miete gehalt alter gewicht "
         "größe limit preis ziel tarif port version geburtstag auto bank verein schicht zimmer"
     ),
+    dated=_words("frist deadline geburtstag ziel"),
     exclusive=_words("fahr bevorzug studier arbeit"),
     kin=_words("enkel enkelin cousin cousine onkel tante neffe nichte freund freundin sohn tochter bruder schwester hund katze kind kollege kollegin nachbar pferd vogel baby"),
     stops=_words(
@@ -205,6 +206,7 @@ FRENCH = StatementTable(
         "chef patron patronne propriétaire médecin dentiste femme mari compagnon budget échéance loyer salaire âge poids taille limite prix "
         "objectif forfait port version anniversaire voiture banque équipe chambre"
     ),
+    dated=_words("échéance anniversaire objectif"),
     exclusive=_words("conduis préfèr travaill étudi"),
     kin=_words("cousin cousine oncle tante neveu nièce ami amie fils fille frère sœur chien chat enfant collègue voisin voisine cheval oiseau bébé"),
     stops=_words(
@@ -337,6 +339,7 @@ SPANISH = StatementTable(
         "jefe jefa casero médico dentista esposa marido novio novia presupuesto plazo alquiler sueldo salario edad peso altura límite precio "
         "objetivo puerto versión cumpleaños coche carro banco equipo habitación"
     ),
+    dated=_words("plazo cumpleaños objetivo"),
     exclusive=_words("conduzco prefiero trabajo estudio"),
     kin=_words("primo prima tío tía sobrino sobrina nieto nieta amigo amiga hijo hija hermano hermana perro gato niño niña colega vecino vecina caballo pájaro bebé"),
     stops=_words(

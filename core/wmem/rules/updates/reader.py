@@ -11,6 +11,7 @@ from wmem.rules.updates.clause import SHORT_CHARS, read_clause
 from wmem.rules.updates.english import ENGLISH
 from wmem.rules.updates.european import FRENCH, GERMAN, SPANISH
 from wmem.rules.updates.frames import read_frames
+from wmem.rules.updates.line import split_line
 from wmem.rules.updates.statement import TOPIC, Statement
 from wmem.rules.updates.table import StatementRow, StatementTable, compile_pattern
 from wmem.rules.updates.values import MAX_PLACE_WORDS
@@ -25,32 +26,6 @@ _ASCII = bytes(ord(chr(each).lower().translate(_BLANKS)) if each < 128 else each
 _REMARK = re.compile(r"\s{0,4}\w{4,14}:(?= )")
 _ORDINAL = re.compile(r"(?<=\d)\.(?= (?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez))")
 """A full stop that ends no sentence."""
-_KEY = re.compile(r"\w[\w .-]{0,39}")
-_SORTS = frozenset(
-    [
-        *("user", "human", "assistant", "ai", "bot", "agent", "system", "tool", "function", "developer"),
-        *(
-            "fact",
-            "note",
-            "observation",
-            "thought",
-            "action",
-            "question",
-            "answer",
-            "result",
-            "output",
-            "input",
-            "error",
-        ),
-        *("reminder", "fyi", "quote", "message", "example", "log", "response", "reply", "comment", "memory", "episode"),
-    ]
-)
-"""Words that, alone before a colon, tell who speaks or of what sort a text is, and not what has a value."""
-_SAID = frozenset(["said", "says", "asked", "asks", "wrote", "writes", "see", "saw", "heard", "answered", "replied"])
-"""The last words of what leads to what somebody said."""
-_MAX_VALUE_CHARS = 80
-_CODE_ENDS = frozenset(",;{[(")
-"""What a line of code or of a table of values ends in, and no fact."""
 _DIGIT = re.compile(r"[0-9]")
 
 
@@ -69,8 +44,9 @@ def read_statements(text: str, *, fact: bool = False) -> tuple[Statement, ...]:
         fact: Whether it stands for itself, as an item does; it may be ``key: value`` then.
     """
     if fact:
-        if (keyed := _split_keyed(text)) is not None:
-            return (*_read_keyed(*keyed), *read_frames(text))  # "correction: the code is 12" is no key
+        if (line := split_line(text)) is not None:
+            said = _read_alone(ENGLISH, f"my {line.key} is {line.value}")
+            return (*line.keep(said), *read_frames(text))  # "correction: the code is 12" is no key
         return (*_read_said(text), *read_frames(text))
     return _read_said(text)
 
@@ -111,6 +87,11 @@ def _resolve(statements: Sequence[Statement]) -> Iterator[Statement]:
             yield each
         else:
             yield each._replace(subject=topic.subject, changes=True)
+
+
+def _read_alone(table: StatementTable, clause: str) -> Iterator[Statement]:
+    """What a clause in lower case with "is" states."""
+    return read_clause(table, _list_rows(table, frozenset({"is"}), weak=True), clause, clause, changes=False)
 
 
 def _to_words(text: str) -> frozenset[str]:
@@ -155,32 +136,6 @@ def _list_rows(table: StatementTable, words: frozenset[str], *, weak: bool) -> l
     if words.isdisjoint(by_word):
         return []
     return [table.rows[at] for at in sorted({at for word in words & by_word.keys() for at in by_word[word]})]
-
-
-def _split_keyed(text: str) -> tuple[str, str] | None:
-    """The key and value of a line like ``key: value``; None if it is none."""
-    key, colon, value = text[: 2 * _MAX_VALUE_CHARS].strip().partition(": ")
-    is_line = (
-        bool(colon and value)
-        and "\n" not in text.strip()
-        and value[-1] not in _CODE_ENDS
-        and _KEY.fullmatch(key) is not None
-        and key.lower().rstrip() not in _SORTS
-        and key.lower().split()[-1] not in _SAID
-    )
-    return (key, value) if is_line and len(value) <= _MAX_VALUE_CHARS else None
-
-
-def _read_keyed(key: str, value: str) -> Iterator[Statement]:
-    """What an entry, or an item like one, states: its key has one value at a time."""
-    for each in read_clause(
-        ENGLISH,
-        _list_rows(ENGLISH, frozenset({"is"}), weak=True),
-        f"my {key.lower().replace('_', ' ')} is {value.lower()}",
-        value,
-        changes=False,
-    ):
-        yield each._replace(changes=True, single=True)
 
 
 def _read_sentence(

@@ -66,7 +66,9 @@ class StatementTable:
         one_value: Things that have one value at a time, of whatever kind.
         named: Things that have one value at a time if it is a name, a number or the like.
         counted: Things that have one value at a time if it is a number, a time or a day.
+        dated: Those of all these that have one day or one time, and are not held on several: a deadline, no shift.
         capital_nouns: Whether every noun has a capital, so that it tells no name.
+        head_last: Whether of several nouns in a row the last one tells of which sort a thing is.
         exclusive: Verbs, without their endings, of what one does in one way at a time.
         kin: Things of which one may have several.
         stops: Words at which a value ends.
@@ -105,7 +107,9 @@ class StatementTable:
     states: Mapping[str, str]
     rows: Sequence[StatementRow]
     counted: frozenset[str] = frozenset()
+    dated: frozenset[str] = frozenset()
     capital_nouns: bool = False
+    head_last: bool = False
 
     @property
     def patterns(self) -> Sequence[str]:

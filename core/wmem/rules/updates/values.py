@@ -82,6 +82,24 @@ def read_words(text: str, table: StatementTable) -> str:
     return " ".join(words)
 
 
+def is_qualified(text: str, table: StatementTable, *, dated: bool) -> bool:
+    """Whether a value is followed by what it holds for: 40 euros for lunch, 9:00 in Graz, 40 euros a day.
+
+    Args:
+        dated: Whether it is a day or a time, which may have the other one behind it: 3 May at 9.
+    """
+    words = [word.strip(_MARKS) for word in text.split()]
+    joints = table.stops | table.articles
+    begin = next((at for at, word in enumerate(words) if word not in joints), len(words))
+    for at in range(begin + 1, len(words)):
+        if words[at] not in joints:
+            continue
+        told = next((word for word in words[at:] if word and word not in joints), "")
+        if told and not (dated and (told[0].isdigit() or told in table.days or told in ("noon", "midnight"))):
+            return True
+    return False
+
+
 def _find_day(text: str, table: StatementTable) -> tuple[int, str] | None:
     """Where a day begins, and which: of a month, or of the week."""
     if (iso := _ISO.search(text)) is not None:

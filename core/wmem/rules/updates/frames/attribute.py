@@ -31,6 +31,12 @@ _CHIEF = frozenset(
     ]
 )
 """Words before one of several that is the first of them."""
+_FELLOW = ("co-", "ex-", "sub-", "step-", "grand-", "great-")
+"""Beginnings of nouns of which one may have several."""
+_MATE = ("mate", "-in-law")
+"""Ends of those."""
+_LIKED = "favo"
+"""How the words begin by which one of several is the one that somebody likes best."""
 _DEFINITE_ENDS = ("aren", "eren")  # "projektledaren"
 _MAX_NAME = 3
 _COMPOUND = 9  # letters of a noun that is made of several ones, and says of what
@@ -55,6 +61,25 @@ def is_anchored(lexicon: Lexicon, left: Sequence[Word]) -> bool:
     compound = not lexicon.lower_names and len(left[begin].text) > _COMPOUND
     owned = not lexicon.mine.isdisjoint(word.text for word in left[:begin]) or left[0].text in lexicon.me
     return owned or end - begin > 1 or end < len(left) or not begin or compound
+
+
+def is_one_of_many(lexicon: Lexicon, left: Sequence[Word]) -> bool:
+    """Whether the words before a verb name what somebody has several of, each with a name of its own: an exam, a museum."""
+    begin, end = _find_noun(lexicon, left)
+    noun = left[begin:end]
+    told = [word.text for word in (noun[-1:] if lexicon.head_last else noun)]
+    return _is_of_several(lexicon, noun) or any(
+        word in lexicon.many or (lexicon.lower_names and (word.startswith(_FELLOW) or word.endswith(_MATE)))
+        for word in told
+    )
+
+
+def list_heads(lexicon: Lexicon, left: Sequence[Word]) -> frozenset[str]:
+    """The words that tell of which sort the subject is: of "the town museum" the last one, where it is the last."""
+    begin, end = _find_noun(lexicon, left)
+    if not lexicon.head_last or begin == end:
+        return frozenset(word.text for word in left)
+    return frozenset(word.text for word in left[begin:end] if word is left[end - 1] or word.text.startswith(_LIKED))
 
 
 def names_one(lexicon: Lexicon, value: Sequence[Word]) -> bool:
@@ -88,6 +113,8 @@ def _opens(lexicon: Lexicon, word: str) -> bool:
 
 def _is_of_several(lexicon: Lexicon, noun: Sequence[Word]) -> bool:
     """Whether a noun is one of those of which somebody may have several."""
+    if not noun:
+        return False
     several = _list_several(lexicon)
     if any(word.text in _CHIEF for word in noun):
         return False

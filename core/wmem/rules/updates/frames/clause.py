@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from wmem.rules.updates.frames.attribute import is_chosen, names_one
-from wmem.rules.updates.frames.lexicon import ADD, BE, DO, LIVE, MOVE, NAME, TAKE, WORK, Lexicon
+from wmem.rules.updates.frames.lexicon import ADD, BE, DO, LIVE, MOVE, NAME, TAKE, WORK, Lexicon, words
 from wmem.rules.updates.frames.names import is_plain_english
-from wmem.rules.updates.frames.numbers import belongs_to_number
+from wmem.rules.updates.frames.numbers import belongs_to_number, is_month
 from wmem.rules.updates.frames.words import Word
 from wmem.rules.updates.statement import FRAME, POLARITY, Statement
 
@@ -17,62 +17,17 @@ _MAX_NAME = 2  # words of a name in lower case
 _STEM = 5  # letters of a word in a language in which endings change
 _ORDINAL = re.compile(r"(\d)(?:st|nd|rd|th|er|º|ª)\Z")
 _THOUSANDS = re.compile(r"\d{1,3}(?:[.,]\d{3}){1,4}")
-_MONTH = re.compile(
-    r"(?:jan|feb|mar|mär|maa|apr|avr|abr|may|mai|mei|maj|mag|maio|jun|juin|giu|jul|juil|lug|aug|août|ago|sep|set|oct|okt|ott|out|nov"
-    r"|dec|dez|déc|dic|ene|gen|fév|fev|янв|фев|мар|апр|мая|июн|июл|авг|сен|окт|ноя|дек|sty|lut|kwi|cze|lip|sie|wrz|paź|lis|gru)\w{0,7}\Z"
-)
 _VOWELS = "aeiouyęąаеиоуыюя"
-_TOWARDS = frozenset(
-    [
-        "to",
-        "nach",
-        "zu",
-        "à",
-        "au",
-        "en",
-        "a",
-        "para",
-        "naar",
-        "till",
-        "til",
-        "do",
-        "na",
-        "w",
-        "em",
-        "в",
-        "во",
-        "у",
-        "на",
-    ]
-)
+_TOWARDS = words("to nach zu à au en a para naar till til do na w em в во у на")
 """Words between "moved" and where to."""
-_BESIDE = frozenset(
-    [
-        "with",
-        "for",
-        "from",
-        "by",
-        "as",
-        "on",
-        "mit",
-        "bei",
-        "als",
-        "aus",
-        "bij",
-        "op",
-        "med",
-        "hos",
-        "som",
-        "chez",
-        "avec",
-        "con",
-        "com",
-        "da",
-        "z",
-        "u",
-    ]
+_BESIDE = words(
+    "with for from by as on mit bei als aus bij op med hos som chez avec con com da z u met uit från fra ze из с со от з із від desde"
 )
 """Words after "lives" that say with whom, or of what, and not where."""
+_WHEN = words("on op als as som u")
+"""Those of them behind which a day stands, or what something is."""
+_FOR = words("for für pour para per voor för dla pro для")
+"""Words between a value and what it holds for, where those count as no word between a verb and its value."""
 _DISLIKES = frozenset(["hate", "dislike"])
 _LIKES = dict.fromkeys(("love", "enjoy", "hate", "dislike"), "like")
 _OPPOSITES = (
@@ -95,13 +50,16 @@ class Clause:
         kind: The class of its verb, see `Lexicon`.
         verb: The verb, without its ending.
         who: Whose or what, in words that may be compared.
+        heads: Those words of it that tell of which sort it is.
         value: What stands behind the verb.
         preposition: The word between both that is part of the frame.
         some: Whether an indefinite article is.
         denied: Whether it is negated.
         one: Whether its subject is one attribute of one thing.
         anchored: Whether it is, and says of which thing.
+        many: Whether there are several of its kind, each with a name of its own.
         linked: Whether the value has a word like "of" in or before it.
+        part: Whether the value is followed by what it holds for: Omar for billing, 40 in Graz.
         changes: Whether it says that something changed.
     """
 
@@ -109,13 +67,16 @@ class Clause:
     kind: str
     verb: str
     who: Sequence[str]
+    heads: frozenset[str]
     value: Sequence[Word]
     preposition: str = ""
     some: bool = False
     denied: bool = False
     one: bool = False
     anchored: bool = False
+    many: bool = False
     linked: bool = False
+    part: bool = False
     changes: bool = False
 
     @property
@@ -146,10 +107,8 @@ def read_bare(clause: Clause) -> Iterator[Statement]:
         yield _to_statement(clause, BE, single=True)
         return
     named = not clause.lexicon.names.isdisjoint(clause.who)
-    if named or not clause.lexicon.single.isdisjoint(clause.who):
-        shape = "#" if clause.value[0].text[:1].isdigit() else ""
-        frame = _join(clause.subject, BE, clause.preposition, shape)
-        yield Statement(frame, FRAME, _to_value(clause.lexicon, clause.value), changes=clause.changes, single=not named)
+    if named or not clause.lexicon.single.isdisjoint(clause.heads):
+        yield _to_statement(clause, BE, single=not named and not _is_aside(clause))
 
 
 def _read_polarity(clause: Clause) -> Iterator[Statement]:
@@ -202,11 +161,12 @@ def _find_frame(clause: Clause) -> Clause | None:
         return None
     value = value[1:] if preposition else value
     some = bool(value) and value[0].text in lexicon.some
+    part = any(word.text in lexicon.at or word.text in _FOR for word in value[1:-1])
     value = [word for word in value if word.text not in lexicon.dropped | lexicon.some]
     refused = lexicon.me | lexicon.mine | lexicon.verbs.keys()
     if not 0 < len(value) <= _MAX_VALUE or any(word.text in refused or word.parts == ":" for word in value):
         return None
-    return replace(clause, value=value, preposition=preposition, some=some)
+    return replace(clause, value=value, preposition=preposition, some=some, part=clause.part or part)
 
 
 def _read_value(clause: Clause) -> Iterator[Statement]:
@@ -215,7 +175,7 @@ def _read_value(clause: Clause) -> Iterator[Statement]:
     name_like = _is_name_like(lexicon, value)
     if kind in (LIVE, MOVE):
         if name_like:
-            yield Statement(f"{subject} {LIVE}", FRAME, told, changes=changes or kind == MOVE, single=True)
+            yield Statement(f"{subject} {LIVE}", FRAME, told, changes=changes or kind == MOVE, single=not clause.many)
     elif kind == NAME:
         yield Statement(
             f"{subject} {NAME}", FRAME, told, changes=changes, single=(subject == "i" or clause.one) and name_like
@@ -231,9 +191,9 @@ def _read_value(clause: Clause) -> Iterator[Statement]:
         if len(value) <= _MAX_NAME:
             yield _to_statement(clause, clause.verb, single=False)
     elif (subject != "i" or any(_has_digit(word) for word in value)) and _names_which(clause):
-        single = not lexicon.single.isdisjoint(clause.who)
+        single = not lexicon.single.isdisjoint(clause.heads) and not _is_aside(clause)
         plain = clause.some or (lexicon.lower_names and any(is_plain_english(word.text) for word in value))
-        chosen = clause.one and is_chosen(lexicon, clause.who, value)
+        chosen = clause.one and not clause.preposition and is_chosen(lexicon, clause.who, value)
         if name_like or chosen or (single and not plain):
             single = single or chosen or _is_only_one(clause) or _is_in_office(clause)
             yield _to_statement(clause, BE, single=not clause.some and single)
@@ -248,22 +208,29 @@ def _names_by_number(clause: Clause) -> bool:
     return at > 0 and not product and before.text not in lexicon.at and not belongs_to_number(before.text)
 
 
+def _is_aside(clause: Clause) -> bool:
+    """Whether a value holds for a part of its subject, or tells with whom or from where it is: Omar for billing."""
+    if any(_has_digit(word) for word in clause.value):
+        return False  # what stands beside a number belongs to the frame
+    return clause.part or not {clause.preposition, clause.value[0].text}.isdisjoint(_BESIDE - _WHEN)
+
+
 def _names_one(clause: Clause) -> bool:
     """Whether the value is a name, and not a place in or from which something is: one town has many others in it."""
-    return not clause.preposition and not clause.linked and names_one(clause.lexicon, clause.value)
+    return not (clause.preposition or clause.linked or _is_aside(clause)) and names_one(clause.lexicon, clause.value)
 
 
 def _is_only_one(clause: Clause) -> bool:
     """Whether an attribute has a value that excludes any other: a name or a number."""
     if any(_has_digit(word) for word in clause.value):
         return clause.anchored
-    return clause.one and _names_one(clause)
+    return clause.one and not clause.many and _names_one(clause)
 
 
 def _is_in_office(clause: Clause) -> bool:
     """Whether the value is who or what has a role: a name, of which not every language tells by a capital."""
     named = any(word.named for word in clause.value)
-    return not clause.lexicon.roles.isdisjoint(clause.who) and (not named or _names_one(clause))
+    return not clause.lexicon.roles.isdisjoint(clause.heads) and (not named or _names_one(clause))
 
 
 def _names_which(clause: Clause) -> bool:
@@ -279,9 +246,10 @@ def _names_which(clause: Clause) -> bool:
 
 def _to_statement(clause: Clause, attribute: str, *, single: bool) -> Statement:
     """The statement of a clause; of a value with numbers these are the value, and its words belong to the frame."""
-    numbers = [_to_plain_number(word) for word in clause.value if _has_digit(word)]
-    rest = sorted(word.text for word in clause.value if not _has_digit(word)) if numbers else []
-    if rest and all(_MONTH.match(word) for word in rest):
+    counted = [word for word in clause.value if word.text[:1].isdigit()] or [*filter(_has_digit, clause.value)]
+    numbers = [_to_plain_number(word) for word in counted]
+    rest = sorted(word.text for word in clause.value if word not in counted) if numbers else []  # "40 in Q1"
+    if rest and all(is_month(word) for word in rest):
         numbers, rest = sorted(_to_plain_number(word) for word in clause.value), []  # a date
     frame = _join(
         clause.subject, attribute, clause.preposition, "a" if clause.some else "", *rest, "#" if numbers else ""
@@ -329,9 +297,9 @@ def _is_name_like(lexicon: Lexicon, value: Sequence[Word]) -> bool:
 
 
 def _to_value(lexicon: Lexicon, value: Sequence[Word]) -> str:
-    words = [word.text for word in value]
+    texts = [word.text for word in value]
     if lexicon.inflects:
-        words = [
-            word[:_STEM] if word.isalpha() and len(word) > _STEM else word.rstrip(_VOWELS) or word for word in words
+        texts = [
+            text[:_STEM] if text.isalpha() and len(text) > _STEM else text.rstrip(_VOWELS) or text for text in texts
         ]
-    return " ".join(words)
+    return " ".join(texts)

@@ -145,6 +145,12 @@ _SINGLE = re.compile(
     r"|好きな|パスワード|電話|住所|メール|誕生日|締め切り|締切|会議|予算|家賃"
     r"|좋아하는|비밀번호|전화번호|주소|이메일|생일|마감|회의|예산"
 )
+_CONTACT = re.compile(
+    r"(?:联系)?(?:电话|号码|地址|邮箱|名字|电话号码)|(?:電話番?号?|住所|メール(?:アドレス)?)|(?:전화번호|주소|이메일)"
+)
+"""What many have, so that it says nothing without whose it is."""
+_OTHERS = re.compile(r"[他她它您你]|彼|그의|그녀|당신")
+"""Words for somebody who was spoken of before, or is spoken to."""
 _PLACES = ("楼", "层", "附近", "旁边", "階", "近く", "층", "근처")
 """Where in a house or near what, and not in which town."""
 _NAME_NOUN = re.compile(r"(?:的名字|の名前| 이름)$")
@@ -172,6 +178,8 @@ def read_unspaced(text: str) -> Iterator[Statement]:
         if _DENIED.search(text) is not None and row.polarity != "no":
             return
         who, value = _ME.sub("", groups.get("who") or "") or "i", groups["value"].strip()
+        if _OTHERS.match(groups.get("who") or "") is not None:
+            return
         if row.attribute == "live" and value.endswith(_PLACES):
             return
         if row.polarity:
@@ -185,6 +193,7 @@ def read_unspaced(text: str) -> Iterator[Statement]:
             single = single or (row.attribute == "name" and one)
         else:
             single = not named and _SINGLE.search(who) is not None
+            single = single and (one or _CONTACT.fullmatch(who) is None)
             sort = _find_sort(value, named=named) if one and not single else ""
             if not single and not named and not sort and not (now and _DIGITS.search(value)):
                 return

@@ -35,6 +35,7 @@ class Lexicon:
         roles: Things that have one if the value is a name or a number.
         the: Definite articles.
         several: Nouns of which one may have several.
+        many: Nouns of which one has several by name, though each may have one number: a museum, an exam.
         plural: Verbs of several.
         ordinals: First, second and so on, by whose place a number is known.
         refused: Words of a sentence that states nothing now: conditions, wishes, the past, what others say, lists, one
@@ -66,6 +67,7 @@ class Lexicon:
     refused: frozenset[str]
     the: frozenset[str] = frozenset()
     several: frozenset[str] = frozenset()
+    many: frozenset[str] = frozenset()
     plural: frozenset[str] = frozenset()
     ordinals: Mapping[str, str] = field(default_factory=dict)
     inflects: bool = False

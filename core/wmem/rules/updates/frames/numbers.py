@@ -5,6 +5,19 @@ from collections.abc import Sequence
 from wmem.rules.updates.frames.lexicon import Lexicon, words
 from wmem.rules.updates.frames.words import Word
 
+_MONTHS = words(
+    "january february march april may june july august september october november december "
+    "jan feb mar apr jun jul aug sep sept oct nov dec okt dez janv févr avr juil déc "
+    "januar jänner februar märz mai juni juli oktober dezember januari februari maart mei augustus mars marts maj augusti desember "
+    "janvier février avril juin juillet août septembre octobre novembre décembre "
+    "enero febrero marzo abril mayo junio julio agosto septiembre setiembre octubre noviembre diciembre "
+    "gennaio febbraio aprile maggio giugno luglio settembre ottobre dicembre "
+    "janeiro fevereiro março maio junho julho setembro outubro novembro dezembro "
+    "stycznia lutego marca kwietnia maja czerwca lipca sierpnia września października listopada grudnia "
+    "ledna února března dubna května června července srpna září října listopadu prosince "
+    "января февраля марта апреля мая июня июля августа сентября октября ноября декабря "
+    "січня лютого березня квітня травня червня липня серпня вересня жовтня листопада грудня"
+)
 _MAX_LEFT = 7  # words before the verb
 _BEFORE = words(
     "at on in to from by for after before until till within about around over under up down out roughly nearly "
@@ -14,9 +27,13 @@ _BEFORE = words(
 _SEVERAL = words(
     "supports includes contains offers sells buys accepts likes wins says covers sees visits serves stops reads wants plays "
     "orders sends needs leaves departs arrives speaks teaches knows gets gives makes brings shows hosts eats meets as was has "
+    "scores loses finds fixes adds removes deletes creates merges uploads downloads publishes posts deploys books cancels writes "
+    "reviews approves rejects drops mentions quotes cites "
     "this always yes plus minus times perhaps besides minutes seconds hours days weeks months years"
 )
 """English words in the form of such verbs that take several, or are none."""
+_WHEN = words("at by from until till before after am pm")
+"""English words beside when something happens, which it may do at several times: "polls at 9"."""
 _OF_NUMBERS = words("may every each until till alle cada ogni tous toutes co elke varje каждые")
 """Words that refuse a sentence, and do not before a number."""
 
@@ -27,9 +44,15 @@ def find_measure(sentence: Sequence[Word]) -> int | None:
         verb, behind = word.text, sentence[at + 1 :]
         is_verb = not word.named and verb.endswith("s") and not verb.endswith(("ss", "us", "is"))
         measure = next((each for each in behind if not belongs_to_number(each.text)), None)
-        if at and is_verb and measure is not None and measure.text[:1].isdigit():
-            return at if verb not in _SEVERAL else None
+        if at and is_verb and not word.parts and measure is not None and measure.text[:1].isdigit():
+            when = any(each.text in _WHEN or is_month(each.text) for each in behind)
+            return at if verb not in _SEVERAL and not when else None
     return None
+
+
+def is_month(word: str) -> bool:
+    """Whether a word in lower case is a month, in whichever language."""
+    return word in _MONTHS
 
 
 def belongs_to_number(word: str) -> bool:

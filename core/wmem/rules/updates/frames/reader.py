@@ -9,18 +9,19 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
-from wmem.rules.updates.frames.attribute import is_anchored, is_attribute
+from wmem.rules.updates.frames.attribute import is_anchored, is_attribute, is_one_of_many, list_heads
 from wmem.rules.updates.frames.clause import Clause, read_bare, read_clause
 from wmem.rules.updates.frames.east_asian import is_unspaced, read_unspaced
 from wmem.rules.updates.frames.eastern import EASTERN
+from wmem.rules.updates.frames.english import ENGLISH
 from wmem.rules.updates.frames.lexicon import ADD, BE, DO, LIVE, MOVE, TAKE, WORK, Lexicon
 from wmem.rules.updates.frames.numbers import find_measure, is_of_number, number_ordinals
 from wmem.rules.updates.frames.record import read_record
-from wmem.rules.updates.frames.western import ENGLISH, WESTERN
+from wmem.rules.updates.frames.western import WESTERN
 from wmem.rules.updates.frames.words import Word, split_words
 from wmem.rules.updates.statement import Statement
 
-LEXICONS: Sequence[Lexicon] = (*WESTERN, *EASTERN)
+LEXICONS: Sequence[Lexicon] = (ENGLISH, *WESTERN, *EASTERN)
 """Those of all languages; the first is English."""
 _LEAST_CHARS, _MAX_CHARS = 5, 120
 _LEAST_WORDS, _MAX_WORDS = 2, 16
@@ -118,7 +119,7 @@ def _read(lexicon: Lexicon, words: Sequence[Word]) -> Iterator[Statement]:
 
 def _read_verbless(lexicon: Lexicon, words: Sequence[Word], *, changes: bool) -> Iterator[Statement]:
     """What a sentence without a verb states, in a language that needs none."""
-    if not lexicon.bare:
+    if not lexicon.bare or not words:
         return
     at = next((at for at, word in enumerate(words) if at and word.text in lexicon.at), len(words))
     *left, last = [word for word in words if word.text not in lexicon.dropped] or words
@@ -135,6 +136,7 @@ def _read_verbless(lexicon: Lexicon, words: Sequence[Word], *, changes: bool) ->
                 kind=BE,
                 verb="",
                 who=who,
+                heads=list_heads(lexicon, left),
                 value=value,
                 preposition=preposition,
                 anchored=owned,
@@ -180,7 +182,10 @@ def _split(lexicon: Lexicon, words: Sequence[Word], at: int, *, changes: bool) -
         denied=denied,
         one=one,
         linked=any(word.text in _OF for word in words[at + 1 :]),
+        part=words[at + 1 : at + 2] != [] and words[at + 1].text in _OF,
         anchored=one and is_anchored(lexicon, left),
+        many=is_one_of_many(lexicon, left),
+        heads=list_heads(lexicon, left),
         changes=changes or renewed,
     )
 

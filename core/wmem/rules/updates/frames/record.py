@@ -25,6 +25,29 @@ _ASIDE = frozenset(
 """Fields that tell of the record, and not of what it is about."""
 
 
+_SORTS = frozenset(
+    [
+        "type",
+        "kind",
+        "category",
+        "role",
+        "speaker",
+        "author",
+        "user",
+        "user_id",
+        "agent",
+        "topic",
+        "priority",
+        "tag",
+        "lang",
+        "language",
+        "unit",
+        "session",
+    ]
+)
+"""Fields that many records share, so that they alone do not tell what a value is of."""
+
+
 def read_record(text: str) -> Iterator[Statement]:
     """The statement of a text like ``{"name": "deadline", "value": "4 March"}``; none of any other text."""
     if text[:1] != "{" or len(text) > _MAX_CHARS:
@@ -35,7 +58,7 @@ def read_record(text: str) -> Iterator[Statement]:
         return
     value = record.pop(_VALUE, None)
     told = {name: each for name, each in record.items() if name not in _ASIDE}
-    if not told or not all(isinstance(each, str | int | float) for each in (value, *told.values())):
+    if told.keys() <= _SORTS or not all(isinstance(each, str | int | float) for each in (value, *told.values())):
         return  # a list may hold what another one adds to
     subject = " ".join(f"{name}={each}" for name, each in sorted(told.items())).lower()
     words = str(value).lower().split()

@@ -1,73 +1,7 @@
-"""Lexicons of English, German, Dutch, Swedish, Danish, French, Spanish, Italian and Portuguese."""
+"""Lexicons of German, Dutch, Swedish, Danish, French, Spanish, Italian and Portuguese."""
 
 from wmem.rules.updates.frames.lexicon import Lexicon, ordinals, verbs, words
 
-ENGLISH = Lexicon(
-    verbs=verbs(
-        be="is are am",
-        live="live lives living reside resides",
-        work="work works working",
-        do="prefer prefers drive drives",
-        add="like likes love loves have has enjoy enjoys hate hates dislike dislikes own owns use uses drink drinks smoke smokes study studies",
-        move="moved relocated",
-        take="costs takes lasts starts ends expires begins runs rotates seats holds opens closes weighs measures renews",
-    ),
-    me=words("i we user"),
-    mine=words("my our"),
-    dropped=words("the this of for user's really just actually do does"),
-    some=words("a an"),
-    at=words("in at on for with as to from near by"),
-    now=words("now currently nowadays instead"),
-    leads={
-        **dict.fromkeys(
-            ("as i said", "as said", "by the way", "btw", "well", "note", "reminder", "fyi", "ok", "yes"), False
-        ),
-        **dict.fromkeys(
-            (
-                "actually",
-                "correction",
-                "update",
-                "sorry",
-                "scrap that",
-                "scratch that",
-                "i was wrong",
-                "my mistake",
-                "no",
-            ),
-            True,
-        ),
-    },
-    no=words("not never"),
-    more=words("longer anymore"),
-    but=words("but"),
-    naming=words("called named"),
-    names=words("name"),
-    single=words(
-        "favourite favorite password email e-mail phone number address birthday deadline code pin surname hometown birthplace "
-        "username nickname timezone size port budget rent salary price age employer meeting appointment status ticket title "
-        "language"
-    ),
-    roles=words(
-        "dentist doctor landlord boss manager therapist vet insurer barber bank gym publisher lawyer accountant "
-        "hairdresser supervisor lead wife husband fiancé fiancée ceo cto cfo town brand venue building teacher"
-    ),
-    refused=words(
-        "if would could might may should will maybe perhaps whether suppose imagine wish said says thinks thought wrote "
-        "asked told was were been used had did before until when who which that because and or also too still both "
-        "include includes includes: he she it they his her their its there these those you your what why how where than "
-        "another other next last previous old every each one some two three any many most several "
-        "friend neighbour neighbor colleague brothers sisters "
-        "yesterday today tomorrow sometimes usually often"
-    ),
-    lower_names=True,
-    the=words("the this"),
-    plural=words("are"),
-    several=words(
-        "brother sister sibling son daughter child kid baby cousin uncle aunt nephew niece grandson granddaughter friend colleague coworker teammate neighbour neighbor roommate flatmate relative parent twin classmate acquaintance client customer competitor supplier vendor sponsor investor reviewer contributor author member participant attendee speaker guest student employee user contact dependency tool feature requirement option example topic ingredient hobby interest language nationality citizenship allergy skill goal aim task todo plan-b problem issue bug reason cause risk step thing pet cat dog-breed device gadget book film movie song game restaurant subject strength weakness medication symptom project course class lesson train bus flight tram part idea rule note fact tip wish fear dream advantage founder co-founder speciality specialty dish product invoice stepbrother stepsister stepson stepdaughter half-brother half-sister brother-in-law sister-in-law grandchild godson goddaughter instrument sport medicine drug actor actress genre degree qualification award talent subscription order bill call run workout session payment report recipe meal trip parcel box bag"
-    ),
-    ordinals=ordinals("first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"),
-    head_last=True,
-)
 GERMAN = Lexicon(
     verbs=verbs(
         be="ist bin sind",
@@ -108,6 +42,9 @@ GERMAN = Lexicon(
     plural=words("sind"),
     several=words(
         "bruder schwester sohn tochter kind cousin cousine onkel tante neffe nichte enkel freund freundin kollege kollegin nachbar nachbarin kunde kundin lieferant partner mitglied hobby sprache allergie ziel problem grund risiko schritt haustier katze gerät buch film lied spiel thema kurs zug bus flug beispiel aufgabe instrument sport medikament genre abschluss schauspieler investor rechnung bestellung lauf sitzung zahlung bericht rezept reise paket"
+    ),
+    many=words(
+        "prüfung termin besuch rennen konzert urlaub konferenz roman gedicht gemälde artikel album serie folge vorfahr rivale praktikant bewerber großvater großmutter museum filiale laden geschäft impfung diagnose operation kauf ausgabe spende schlagwort attraktion lehrling schüler babysitter"
     ),
     ordinals=ordinals(
         "ersten|erste|erstem zweiten|zweite dritten|dritte vierten|vierte fünften|fünfte sechsten|sechste siebten|siebte achten|achte neunten|neunte zehnten|zehnte"
@@ -253,6 +190,9 @@ FRENCH = Lexicon(
     several=words(
         "frère soeur sœur fils fille enfant cousin cousine oncle tante neveu nièce ami amie copain collègue voisin voisine client cliente fournisseur concurrent membre hobby loisir passion langue allergie objectif but problème raison risque étape animal livre film chanson jeu sujet cours train bus exemple tâche nationalité instrument sport médicament genre diplôme acteur investisseur facture commande appel paiement rapport recette voyage colis"
     ),
+    many=words(
+        "examen visite concert vacances conférence roman poème tableau article album série épisode ancêtre rival stagiaire candidat grand-père grand-mère musée magasin boutique vaccin diagnostic opération achat dépense don attraction élève mot-clé"
+    ),
     ordinals=ordinals(
         "premier|première deuxième|second|seconde troisième quatrième cinquième sixième septième huitième neuvième dixième"
     ),
@@ -294,6 +234,9 @@ SPANISH = Lexicon(
     several=words(
         "hermano hermana hijo hija niño primo prima tío tía sobrino sobrina nieto amigo amiga colega compañero compañera vecino vecina cliente clienta proveedor competidor miembro afición pasatiempo idioma lengua alergia objetivo meta problema razón riesgo paso mascota libro película canción juego tema curso tren ejemplo tarea nacionalidad instrumento deporte medicamento género título actor inversor factura pedido llamada pago informe receta viaje paquete"
     ),
+    many=words(
+        "examen visita concierto vacaciones conferencia novela poema cuadro artículo álbum serie episodio antepasado rival becario candidato abuelo abuela museo tienda vacuna diagnóstico operación compra gasto donación atracción alumno alumna"
+    ),
     ordinals=ordinals(
         "primer|primero|primera segundo|segunda tercer|tercero|tercera cuarto|cuarta quinto|quinta sexto|sexta séptimo|séptima octavo|octava noveno|novena décimo|décima"
     ),
@@ -334,6 +277,9 @@ ITALIAN = Lexicon(
     the=words("il lo la i gli le l' questo questa"),
     several=words(
         "fratello sorella figlio figlia bambino cugino cugina zio zia nipote amico amica collega compagno vicino vicina cliente fornitore concorrente membro hobby passione lingua allergia obiettivo problema motivo rischio passo animale libro film canzone gioco corso treno esempio compito nazionalità strumento sport medicina genere laurea attore investitore fattura ordine pagamento rapporto ricetta viaggio pacco"
+    ),
+    many=words(
+        "esame visita concerto vacanza conferenza romanzo poesia quadro articolo album serie episodio antenato rivale tirocinante candidato nonno nonna museo negozio vaccino diagnosi operazione acquisto spesa alunno"
     ),
     ordinals=ordinals(
         "primo|prima secondo|seconda terzo|terza quarto|quarta quinto|quinta sesto|sesta settimo|settima ottavo|ottava nono|nona decimo|decima"
@@ -381,4 +327,4 @@ PORTUGUESE = Lexicon(
         "primeiro|primeira segundo|segunda terceiro|terceira quarto|quarta quinto|quinta sexto|sexta sétimo|sétima oitavo|oitava nono|nona décimo|décima"
     ),
 )
-WESTERN = (ENGLISH, GERMAN, DUTCH, SWEDISH, DANISH, FRENCH, SPANISH, ITALIAN, PORTUGUESE)
+WESTERN = (GERMAN, DUTCH, SWEDISH, DANISH, FRENCH, SPANISH, ITALIAN, PORTUGUESE)
