@@ -27,6 +27,7 @@ DOCUMENTS = (
     'let {k}: &str = "{v}";',
     '{k}: str = "{v}"',
     "id;{k};n\n1;{v};2\n",
+    'name,{k},city\n"Doe, Jane",{v},"Paris, TX"\n',
     'export {k}="{v}"',
     "curl -F '{k}={v}' https://example.com",
     'settings.put("{k}", "{v}");',

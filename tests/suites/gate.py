@@ -156,6 +156,13 @@ class GateSuite(FacetSuite):
             assert routed.routes == routes
             assert set(routed.stored) == set(routes)
 
+    def test_a_store_is_named_in_whichever_case(self, memory: wmem.AgentMemory, call: Call) -> None:
+        routed = call(memory.memorize, item("x", "fact"), store=" Episodic")
+        assert routed.routes == {"episodic": "named"}
+        assert call(memory.memorize, item("y", "fact"), store="AUTO").routes == {"semantic": "knowledge-type"}
+        with pytest.raises(wmem.InvalidInputError, match="there is no store 'episodes'"):
+            call(memory.memorize, item("z", "fact"), store="episodes")
+
     def test_another_redacted_value_of_a_kind_is_new_and_is_neither_joined_nor_merged(
         self, open_memory: MemoryOpener, call: Call
     ) -> None:

@@ -185,6 +185,12 @@ class RedactionSuite(EmbedderSuite):
         assert [dict(each.metadata) for each in related.relations] == [{"note": REDACTED}]
         expect_clean(memory, call)
 
+    def test_a_status_tells_of_each_field_that_is_redacted(self, memory: wmem.AgentMemory, call: Call) -> None:
+        added = {name: call(memory.semantic.items.add, f"about {name}", **{name: FIELDS[name]}) for name in FIELDS}
+        assert {name: item.redaction_status for name, item in added.items()} == dict.fromkeys(FIELDS, "partial")
+        clean = call(memory.semantic.items.update, added["tags"].id, tags=["customer"])
+        assert clean.redaction_status == "none"
+
     def test_entries_and_messages_in_long_term_memory_are_redacted(self, memory: wmem.AgentMemory, call: Call) -> None:
         call(memory.episodic.entries.set, "k", {"said": [SAID], "n": 1})
         appended = call(memory.episodic.messages.append, {"role": "user", "content": SAID, "id": "m"})

@@ -1,6 +1,6 @@
 """Which memory types an item goes to in one session, and by which rule."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 from wmem.errors import InvalidInputError
@@ -35,6 +35,11 @@ def choose_stores(types: "BoundTypes", draft: "ItemDraft") -> dict[str, str]:
     return found or {WORKING: FALLBACK}
 
 
+def find_store(name: str, known: Collection[str]) -> str | None:
+    """The memory type of a name in whichever case; None if there is none."""
+    return name if name in known else {each.casefold(): each for each in known}.get(name.strip().casefold())
+
+
 def _apply_own(types: "BoundTypes", draft: "ItemDraft", known: Mapping[str, "TypeFlows"]) -> dict[str, str] | None:
     """What the first of the user's rules that applies says; None if none does."""
     routes = types.handle.settings.gates.gate.routes
@@ -55,8 +60,7 @@ def _apply_own(types: "BoundTypes", draft: "ItemDraft", known: Mapping[str, "Typ
     )
     if route is None:
         return None
-    folded = {name.casefold(): name for name in known}
-    stores = {name: name if name in known else folded.get(name.strip().casefold()) for name in route.stores}
+    stores = {name: find_store(name, known) for name in route.stores}
     if unknown := [name for name, store in stores.items() if store is None]:
         msg = f"the route {route.name!r} names the memory type {unknown[0]!r}; known: {', '.join(known)}"
         raise InvalidInputError(msg)

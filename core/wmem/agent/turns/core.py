@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, Self
 
-from wmem.agent.gate.routing import NAMED, choose_stores
+from wmem.agent.gate.routing import NAMED, choose_stores, find_store
 from wmem.agent.turns.contexts import NO_FRAME, Assembled, AssembledItem, Frame, Quoted
 from wmem.agent.turns.drafts import Memorizable, Storable, draft_tool_call, to_storable
 from wmem.agent.turns.meter import Meter
@@ -151,6 +151,7 @@ class TurnCore:
 
     def _store(self, storable: Storable, store: str) -> Flow[Routed]:
         message, draft = storable
+        store = self._find_store(store)
         if message is not None and store not in (AUTO, CONVERSATION):
             raise InvalidInputError(f"a message belongs to the store {CONVERSATION!r}, not {describe(store)}")
         routes = {CONVERSATION: _MESSAGE} if draft is None else self._find_routes(draft, store)
@@ -196,13 +197,14 @@ class TurnCore:
         self.events.append(RejectionTraced(store, *fault))
 
     def _find_routes(self, draft: ItemDraft, store: str) -> Mapping[str, str]:
-        if store == AUTO:
-            return choose_stores(self.types, draft)
-        known = self.types.by_name()
-        if not isinstance(store, str) or store not in known:
-            names = ", ".join((AUTO, *known))
-            raise InvalidInputError(f"there is no store {describe(store)}; known: {names}")
-        return {store: NAMED}
+        return choose_stores(self.types, draft) if store == AUTO else {store: NAMED}
+
+    def _find_store(self, store: str) -> str:
+        known = (AUTO, *self.types.by_name())
+        found = find_store(store, known) if isinstance(store, str) else None
+        if found is None:
+            raise InvalidInputError(f"there is no store {describe(store)}; known: {', '.join(known)}")
+        return found
 
     def _memorize_in(
         self, store: TypeFlows, draft: ItemDraft, rule: str = "", *, gated: bool = True

@@ -58,8 +58,7 @@ def redact_row(redaction: Redaction, row: Row, counter: Counter | None = None) -
 
 def _is_clean(redaction: Redaction, row: Row) -> bool:
     """Whether it is sure that nothing in a row is redacted: nearly all rows have nothing that a value begins with."""
-    rest = row.rest or b""
-    if redaction.recognizers or _MARK in row.content or _MARK in rest or b'"redaction_status"' in rest:
+    if redaction.recognizers or _may_have_status(row):
         return False
     content = load_json(row.content)
     read = [content] if row.key is None else [hide_sealed({row.key: content})]
@@ -69,8 +68,8 @@ def _is_clean(redaction: Redaction, row: Row) -> bool:
         read = [*said, *(each.text for each in row.standing)]
     if row.tags:
         read += row.tags
-    if rest:
-        read += _list_read_of_rest(load_json(rest), row.type)
+    if row.rest:
+        read += _list_read_of_rest(load_json(row.rest), row.type)
     return leaves_alone(redaction, read)
 
 
@@ -142,8 +141,7 @@ def _redact_relation(redaction: Redaction, relation: Any, counts: list[Counts]) 
 
 def _with_status(row: Row) -> Row:
     """The row with its `redaction_status`, by the marks that are in it."""
-    rest = row.rest or b""
-    if not (_MARK in row.content or _MARK in rest or b'"redaction_status"' in rest):
+    if not _may_have_status(row):
         return row
     fields = load_json(row.rest or b"{}")
     before = fields.pop("redaction_status", None)
@@ -153,9 +151,15 @@ def _with_status(row: Row) -> Row:
     return row if status == before else row._replace(rest=dump_json(fields) if fields else None)
 
 
+def _may_have_status(row: Row) -> bool:
+    """Whether a row has a mark in it, or says that it has."""
+    rest = row.rest or b""
+    return _MARK in row.content or _MARK in rest or b'"redaction_status"' in rest or any(map(find_marks, row.tags))
+
+
 def _find_status(row: Row, rest: bytes) -> str | None:
     text = row.content.decode("utf-8", "replace")
     if not find_marks(text):
-        return "partial" if find_marks(rest.decode("utf-8", "replace")) else None
+        return "partial" if any(map(find_marks, (rest.decode("utf-8", "replace"), *row.tags))) else None
     said = to_message(row).text if row.role is not None else text
     return "full" if is_full(said) else "partial"

@@ -41,8 +41,8 @@ def find_in_columns(reading: Reading) -> Iterator[Span]:
         if not delimiter or delimiter not in row[0]:
             delimiter, kinds = _read_header(row[0])
             columns = row[0].count(delimiter) if delimiter else 0
-        elif kinds and row[0].count(delimiter) == columns:
-            yield from _read_row(row, delimiter, kinds)
+        elif kinds:
+            yield from _read_row(row, delimiter, columns, kinds)
 
 
 def may_have_columns(reading: Reading) -> bool:
@@ -74,9 +74,29 @@ def _read_header(line: str) -> tuple[str, dict[int, str]]:
     return (delimiter, kinds) if kinds else ("", {})
 
 
-def _read_row(row: "re.Match[str]", delimiter: str, kinds: dict[int, str]) -> Iterator[Span]:
+def _split_row(line: str, delimiter: str, columns: int) -> list[str]:
+    """The cells of a row; those in quotation marks may have the delimiter in them."""
+    cells = line.split(delimiter)
+    if len(cells) - 1 <= columns or '"' not in line:
+        return cells
+    whole: list[str] = []
+    pieces: list[str] = []
+    marks = 0
+    for cell in cells:
+        pieces.append(cell)
+        marks += cell.count('"')
+        if marks % 2 == 0:
+            whole.append(delimiter.join(pieces))
+            pieces = []
+    return [*whole, delimiter.join(pieces)] if pieces else whole
+
+
+def _read_row(row: "re.Match[str]", delimiter: str, columns: int, kinds: dict[int, str]) -> Iterator[Span]:
+    cells = _split_row(row[0], delimiter, columns)
+    if len(cells) - 1 != columns:
+        return
     at = row.start()
-    for index, cell in enumerate(row[0].split(delimiter)):
+    for index, cell in enumerate(cells):
         value = cell.strip(" \"'`")
         kind = kinds.get(index)
         if kind is not None and 0 < len(value) <= _MAX_CELL and accepts(kind, value):
