@@ -106,7 +106,8 @@ def _to_statements(
             kind,
             value,
             earlier[0],
-            changes=row.changes or (not adds and (changes or subject.renewed)),
+            changes=row.changes
+            or (not adds and (changes or (subject.renewed and table.kin.isdisjoint(subject.heads)))),
             single=_has_one_value(table, row, subject, kind, value)
             and not _is_of_part(table, kind, f"{said}{behind}", attribute),
         )

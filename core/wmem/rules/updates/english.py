@@ -434,7 +434,7 @@ ENGLISH = StatementTable(
         "friend friends son sons daughter daughters brother brothers sister sisters cousin cousins aunt uncle child children kid kids dog "
         "dogs cat cats pet pets colleague colleagues coworker neighbour neighbor teacher doctor nephew niece roommate student client "
         "customer horse fish bird hamster rabbit baby stepbrother stepsister stepson stepdaughter grandson granddaughter grandchild godson "
-        "goddaughter band book song movie film game show restaurant place school"
+        "goddaughter member intern trainee employee investor volunteer feature release band book song movie film game show restaurant place school"
     ),
     stops=_words(
         "since with for and but or now because in on at where which who that as these this last again anymore instead from until so then "

@@ -26,8 +26,10 @@ _BESIDE = words(
 """Words after "lives" that say with whom, or of what, and not where."""
 _WHEN = words("on op als as som u")
 """Those of them behind which a day stands, or what something is."""
-_FOR = words("for für pour para per voor för dla pro для")
+_FOR = words("for im während durante pendant during für pour para per voor för dla pro для")
 """Words between a value and what it holds for, where those count as no word between a verb and its value."""
+_NO_FIRMS = words("night nights home weekends weekdays noon school university sea")
+"""English words behind "works at" that tell when or where, and not for whom."""
 _DISLIKES = frozenset(["hate", "dislike"])
 _LIKES = dict.fromkeys(("love", "enjoy", "hate", "dislike"), "like")
 _OPPOSITES = (
@@ -171,17 +173,9 @@ def _find_frame(clause: Clause) -> Clause | None:
 
 def _read_value(clause: Clause) -> Iterator[Statement]:
     lexicon, kind, value, subject = clause.lexicon, clause.kind, clause.value, clause.subject
-    told, changes = _to_value(lexicon, value), clause.changes
     name_like = _is_name_like(lexicon, value)
-    if kind in (LIVE, MOVE):
-        if name_like:
-            yield Statement(f"{subject} {LIVE}", FRAME, told, changes=changes or kind == MOVE, single=not clause.many)
-    elif kind == NAME:
-        yield Statement(
-            f"{subject} {NAME}", FRAME, told, changes=changes, single=(subject == "i" or clause.one) and name_like
-        )
-    elif kind == WORK:
-        yield Statement(f"{subject} {WORK} {clause.preposition}", FRAME, told, changes=changes)
+    if kind in (LIVE, MOVE, NAME, WORK):
+        yield from _read_being(clause, name_like=name_like)
     elif kind in (TAKE, ADD):
         if any(_has_digit(word) for word in value) and not _names_by_number(clause):
             yield _to_statement(clause, clause.verb, single=clause.one)
@@ -197,6 +191,22 @@ def _read_value(clause: Clause) -> Iterator[Statement]:
         if name_like or chosen or (single and not plain):
             single = single or chosen or _is_only_one(clause) or _is_in_office(clause)
             yield _to_statement(clause, BE, single=not clause.some and single)
+
+
+def _read_being(clause: Clause, *, name_like: bool) -> Iterator[Statement]:
+    """Where something lives or works, or what it is called."""
+    kind, value, subject = clause.kind, clause.value, clause.subject
+    told, changes = _to_value(clause.lexicon, value), clause.changes
+    if kind == NAME:
+        single = (subject == "i" or clause.one) and name_like
+        yield Statement(f"{subject} {NAME}", FRAME, told, changes=changes, single=single)
+    elif kind == WORK:
+        if told not in _NO_FIRMS:
+            yield Statement(f"{subject} {WORK} {clause.preposition}", FRAME, told, changes=changes)
+    elif name_like:
+        aside = clause.part or (any(word.named for word in value) and not value[-1].named)  # "in Graz during the week"
+        single = not (clause.many or aside)
+        yield Statement(f"{subject} {LIVE}", FRAME, told, changes=changes or kind == MOVE, single=single)
 
 
 def _names_by_number(clause: Clause) -> bool:

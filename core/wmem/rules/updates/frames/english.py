@@ -79,7 +79,8 @@ ENGLISH = Lexicon(
         "outage alert warning error label tag keyword alias handle nickname diagnosis condition vaccine vaccination pill "
         "supplement surgery operation injury scar tattoo haircut disease licence license certificate certification "
         "degree subsidiary patent ally enemy opponent character villain ritual habit tradition custom value trait "
-        "quality fault virtue need expectation test result"
+        "quality fault virtue need expectation test result dog puppy kitten horse pony rabbit hamster bird fish river lake "
+        "mountain bridge street square table watcher follower case cover charger"
     ),
     ordinals=ordinals("first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"),
     head_last=True,

@@ -172,6 +172,7 @@ def _split(lexicon: Lexicon, words: Sequence[Word], at: int, *, changes: bool) -
     corrects = denied and not lexicon.but.isdisjoint(word.text for word in right)
     if denied and not corrects:
         right = [word for word in right if word.text not in lexicon.no | lexicon.more]
+    many = is_one_of_many(lexicon, left)
     one = words[at].text not in lexicon.plural and is_attribute(lexicon, left)
     return Clause(
         lexicon=lexicon,
@@ -184,9 +185,9 @@ def _split(lexicon: Lexicon, words: Sequence[Word], at: int, *, changes: bool) -
         linked=any(word.text in _OF for word in words[at + 1 :]),
         part=words[at + 1 : at + 2] != [] and words[at + 1].text in _OF,
         anchored=one and is_anchored(lexicon, left),
-        many=is_one_of_many(lexicon, left),
+        many=many,
         heads=list_heads(lexicon, left),
-        changes=changes or renewed,
+        changes=changes or (renewed and not many),
     )
 
 
