@@ -18,6 +18,7 @@ from tests.interrupts import Interrupted, interrupt_at
 from wmem.engine.ports import CallCancelledError
 from wmem.flow import Flow, run
 from wmem.journal.port import new_record_id
+from wmem.testing.store_bytes import read_store_bytes
 
 if TYPE_CHECKING:
     from tests.faults.conftest import Rows, Spawn
@@ -113,6 +114,8 @@ def test_a_restore_that_breaks_off_anywhere_is_seen_wholly_or_not_at_all(
             with wmem.open(any_url, agent_id="agent", key=key) as cold:
                 assert look(cold) == seen
             assert look(keeper) == seen
+            if seen == {NEW}:
+                _expect_purged(warm, any_url, key)
             states.append(seen)
             if complete:
                 break
@@ -140,9 +143,17 @@ def test_a_clear_that_breaks_off_anywhere_is_seen_wholly_or_not_at_all(
             with wmem.open(any_url, agent_id="agent", key=key) as cold:
                 held.append(count_all(cold))
             assert held in ([13, 13], [0, 0]), f"after {asks} calls"
+            if held == [0, 0]:
+                _expect_purged(warm, any_url, key)
             if complete:
                 assert held == [0, 0]
                 return
+
+
+def _expect_purged(memory: wmem.AgentMemory, url: str, key: bytes | None) -> None:
+    """Whoever did it at last, maintenance of its process leaves no bytes of what was there."""
+    memory.maintain()
+    assert key is not None or b"said when old" not in read_store_bytes(url)
 
 
 def count_all(memory: wmem.AgentMemory) -> int:

@@ -314,8 +314,10 @@ class AgentCore:
         named = jobs is not None
         done = done._replace(jobs=(yield from self._run_jobs(chosen, root, paths, standing, named=named)))
         store = vector_store_handle(root)
-        if self.agent_id in engine.unpurged_agents:
-            log_remaining(root, "disposed", (yield from compact_and_purge(root)))
+        own = [path for path in engine.replaced_scopes.copy() if path[0] == self.agent_id]
+        if own or self.agent_id in engine.unpurged_agents:
+            replaced = [Handle(engine, self.settings, path, policy=None, parent=None) for path in own]
+            log_remaining(root, "disposed", (yield from compact_and_purge(root, replaced)))
         # A store may have dropped a scope whose items had all expired.
         elif store.path in paths and (
             done.expired or self.scopes_at_prune is None or not self.scopes_at_prune.issubset(paths)

@@ -331,7 +331,10 @@ def compact_and_purge(
             remaining += yield from _compact(store)
         for scope in scopes:
             yield from drop_index(scope.engine, scope.path)
-            remaining += yield from _compact(scope, found.get(scope.path))
+            told = yield from _compact(scope, found.get(scope.path))
+            if not told:
+                scope.engine.replaced_scopes.discard(scope.path)
+            remaining += told
         if finished is not None and not remaining:
             for scope in scopes:
                 yield from _finish(scope, finished)
