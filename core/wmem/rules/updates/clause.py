@@ -30,7 +30,7 @@ _NO_NOUNS = _words(
 _NOW = _words("now currently actually")
 _ADVERBS = _words("now currently actually also always usually still officially really just recently finally")
 _JOINTS = frozenset(["of", "for", "in", "on", "at", "to", "with", "from", "by"])
-_LINKS = _JOINTS | {"the", "a", "an", "my", "our"}
+_LINKS = frozenset(["of", "for", "the", "a", "an", "my", "our"])
 
 
 def read_clause(
@@ -155,6 +155,8 @@ def _read_subject(table: StatementTable, groups: Mapping[str, str | None]) -> _S
     renewed = not table.renewed.isdisjoint(nouns) or not _NOW.isdisjoint(nouns)
     left = table.owners | table.articles | table.first_person | table.renewed | _ADVERBS | _LINKS
     named = [word if word.removesuffix("s") in table.kin else _singular(word) for word in nouns if word not in left]
+    while named and named[-1] in _JOINTS:
+        named.pop()  # "renamed the service to"
     heads = frozenset(_list_heads(nouns) if table.head_last else named)
     return _Subject(" ".join(named) or "i", heads, owned, renewed)
 

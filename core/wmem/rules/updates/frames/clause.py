@@ -12,7 +12,7 @@ from wmem.rules.updates.frames.words import Word
 from wmem.rules.updates.statement import FRAME, POLARITY, Statement
 
 _MAX_VALUE = 4
-_MAX_WHO = 3  # words of who likes something
+_MAX_WHO = 4  # words of who likes something
 _MAX_NAME = 2  # words of a name in lower case
 _STEM = 5  # letters of a word in a language in which endings change
 _ORDINAL = re.compile(r"(\d)(?:st|nd|rd|th|er|º|ª)\Z")

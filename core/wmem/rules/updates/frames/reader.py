@@ -195,9 +195,7 @@ def _read_subject(lexicon: Lexicon, left: Sequence[Word]) -> tuple[Sequence[str]
     """Whose or what, in words, none for the speaker; None for what is parted. And whether it is said to be new."""
     if any(word.parts for word in left):
         return None, False
-    left_out = (
-        lexicon.mine | lexicon.dropped | lexicon.no | lexicon.more | lexicon.some | lexicon.at | lexicon.me | _NEW
-    )
+    left_out = lexicon.mine | lexicon.dropped | lexicon.no | lexicon.more | lexicon.some | lexicon.me | _NEW
     return [word.text for word in left if word.text not in left_out], any(word.text in _NEW for word in left)
 
 
