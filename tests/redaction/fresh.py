@@ -141,6 +141,21 @@ BY_NUMBER = (
 )  # fmt: skip
 BORN = "D.O.B. {v}|生于{v}|nato a Roma il {v}|born in Leeds on {v}|né à Lyon le {v}|{v} 일생"
 SESSIONS = "cookies={{'session': '{v}'}}|sess={v};|session={v};"
+USED = "Enter code {v} to continue|Saisissez le code {v} pour entrer|Introduce el código {v} para seguir|Inserisci il codice {v} per entrare|Digite o código {v} para ver|Gebruik code {v} om te openen|Wpisz kod {v}, aby wejść|ログインコードは{v}|登录码{v}，勿泄露|로그인 코드 {v} 입니다|the lockbox is {v} now"
+BACK = "the digits on the back are {v}|die Ziffern hinten: {v}|les chiffres au dos : {v}|裏面の3桁は{v}"
+TOLD = "mon passeport porte le numéro {v}|mi pasaporte tiene el número {v}|Passport No ........ {v}|pass an: {v} ist meine Reisepassnr."
+WIRED = "wire it to our Chase account {v}|moje konto {v}|account: {v}|acct {v}, thanks"
+CAME = "urodziła się {v}|nació el {v}|kam am {v} zur Welt|BDAY:{v}|né à Nice le {v}"
+CALLED = (
+    "mongosh -u root -p {v} --quiet",
+    "net user bo {v} /add",
+    "useradd -m -p {v} bo",
+    "ConvertTo-SecureString '{v}' -AsPlainText",
+    "gh secret set KEY --body {v}",
+    '["password"]=>\n  string(12) "{v}"',
+    "find(By.ID, 'password').send_keys('{v}')",
+    "get('[name=password]').type('{v}')",
+)
 ESCAPED = (
     'app[7]: {{"body": "Hello\\n{k}: {v}\\nBye"}} sent',
     "ValueError('bad form:\\t{k} {v}\\n')",
@@ -201,6 +216,21 @@ def make_plants(seed: int) -> Iterator[Plant]:
         for form in forms.split("|"):
             value = _value_of(rng, kind)
             yield Plant(kind, value, form.format(v=value))
+    for kind, size, forms in (
+        ("pin", 6, USED),
+        ("card_security_code", 3, BACK),
+        ("passport", 9, TOLD),
+        ("bank_account", 11, WIRED),
+    ):
+        for form in forms.split("|"):
+            value = digits(rng, size)
+            yield Plant(kind, value, form.format(v=value))
+    for form in CAME.split("|"):
+        value = _value_of(rng, "date_of_birth")
+        yield Plant("date_of_birth", value, form.format(v=value))
+    for form in CALLED:
+        value = draw(rng, MIXED, 5) + rng.choice("!#*") + draw(rng, MIXED, 5) + digits(rng, 1)
+        yield Plant("password", value, form.format(v=value))
     for form, (kind, key) in product(ESCAPED, FIELDS):
         value = draw(rng, MIXED, 9) + digits(rng, 2) if kind == "password" else _value_of(rng, kind)
         yield Plant(kind, value, form.format(k=key, v=value))

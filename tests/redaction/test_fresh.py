@@ -62,6 +62,22 @@ TAKEN_FOR_ONE = (
     "密码错误",
     "密码长度8位以上",
     "serial 000491234567",
+    "closed with code 1006, abnormal",
+    "use code 404 to say so",
+    "the keypad has 12 keys, 4x3",
+    "AWS account 123456789012 and account 4711",
+    "see https://account12345678.example/x",
+    "birthday cake for 12.03.2026",
+    "printf('%20s|%5d%%3d', name, 12)",
+    "regex: ^\\d{3}\\n[0-9]{4}\\t$",
+    "std::map<int, ab::cd::ef> at 12:34:56:78",
+    "seed: 12345678901",
+    "contact: 5 people by 2026-03-04",
+    "session: 01J9ZQ3K8M4N5P6Q7R8S9T0V1W",
+    '"name","count"\n"Doe, Jane",4821\n',
+    "C:\\new\\table\\report_4821.txt",
+    "n. 12 del 2024, art. 4 n. 3",
+    "patient n° 3 of 12",
 )
 
 

@@ -34,6 +34,8 @@ _IS_PAIR_HERE = re.compile(r"\d[^\d.]*[,;/ ][^\d.]*\d")
 _PLATE_HERE = re.compile(r"(?=[^\n]{0,10}?\d)[A-Z0-9ÄÖÜА-Я\u4e00-\u9fff]{1,4}(?:[ \-·]?[A-Z0-9А-Я]{1,6}){1,3}")
 _SEED_HERE = re.compile(r"[a-z]{3,10}(?:[ ,]{1,2}\n?[a-z]{3,10}){11,25}(?![a-z\u00c0-\u024f])")
 _JOINT_HERE = re.compile(r"[ ]?(?:[,、;/]|and|or|und|oder|et|ou|y|e|o|en|of|i|lub|и|или|和|或|と|및)[ ]?(?:and |or )?")
+_ACCOUNT_HERE = re.compile(r"(?:[ ]?[:#][ ]{0,2}|[ ](?:is[ ]|(?:no|nr)\.?[ ])?)(\d{8,17})(?![.,]?\d)")
+_OTHER_ACCOUNT_HERE = re.compile(r"(?:aws|amazon|azure|gcp|cloud|github|gitlab|twitter|google|user|service)[ ]$")
 _ACCOUNT_JOINT_HERE = re.compile(
     r"[ ]?[,;/]?[ ](?:and |und )?(?:account|acct|konto|kto)\b\.?(?:[ ](?:no|nr|number)\b\.?)?[ ]?[:#]?[ ]?",
     re.IGNORECASE,
@@ -47,11 +49,30 @@ _NUMBER_OF_HERE = re.compile(
 )
 """`n° de permis`: what a label means that its number is told of."""
 _MAX_NUMBER_OF = 24
-_PLACES = {"date_of_birth": 2}
-"""How many words may stand between without a sign: `nato a Roma il`."""
+_MAX_OTHER = 12
+_BORN = (
+    "born",
+    "geboren",
+    "né ",
+    "née ",
+    "né à",
+    "nacid",
+    "nació",
+    "nato ",
+    "nata ",
+    "nascid",
+    "nasceu",
+    "urodz",
+    "född",
+    "født",
+    "narozen",
+)
+_MAX_PLACE = 2
+"""How many words may stand between without a sign: `nato a Roma il`; `birthday party on …` is none."""
 _CODE_IS_HERE = re.compile(r"(?:[ ](?:is|ist|lautet|est|es|è|was)|[ ]?:)[ ](?=[^\n]{0,8}\d)", re.IGNORECASE)
+_NAMED_CODES = ("the ", "der ", "le ", "el ", "il ", "mi ", "mio ", "meu ")
 _CODE_USED_HERE = re.compile(
-    r"[ :]{1,2}[\"'*`]{0,2}\d{3}[ \-]?\d{1,5}[\"'*`]{0,2}(?:[.,;!]|\s{0,2}$|[ ](?:to|for|as|when|at|within|in|on|if)\b)"
+    r"[ :]{1,2}[\"'*`]{0,2}\d{3}[ \-]?\d{1,5}[\"'*`]{0,2}(?:[.,;!]|\s{0,2}$|[ ](?:to|for|as|when|at|within|in|on|if|pour|para|per|om|aby|żeby|um|zum|ein)\b)"
 )
 _FLAG_HERE = re.compile(r"(?:^|\s)--(?:[a-z]{1,12}-){0,3}$")
 _MAX_FLAG = 48
@@ -98,7 +119,7 @@ _SHAPES: Mapping[str, _Shape] = {
     "national_id": _Shape(_NUMBER_HERE, 6, 20),
     "tax_id": _Shape(_NUMBER_HERE, 7, 16),
     "health_id": _Shape(_NUMBER_HERE, 5, 20),
-    "bank_account": _Shape(_NUMBER_HERE, 5, 24),
+    "bank_account": _Shape(_NUMBER_HERE, 5, 26),
     "iban": _Shape(_NUMBER_HERE, 10, 34),
     "phone": _Shape(_PHONE_HERE, 6, 17),
     "device_id": _Shape(_NUMBER_HERE, 8, 24),
@@ -122,13 +143,26 @@ def find_beside(reading: Reading, kind: str, start: int, end: int, *, is_weak: b
         _FLAG_HERE.search(reading.text, max(0, start - _MAX_FLAG), start)
         or _NUMBER_OF_HERE.search(reading.lower, max(0, start - _MAX_NUMBER_OF), start)
     )
-    shape = _SHAPES[kind]
+    shape = _SHAPES.get(kind, _SHAPES["bank_account"])
     if kind == "pin_sign":  # "the code" means other things, too
-        is_used = reading.lower.startswith(("use", "enter", "with"), start)
-        if not (_CODE_USED_HERE if is_used else _CODE_IS_HERE).match(reading.text, end):
+        is_named = reading.lower.startswith(_NAMED_CODES, start)
+        if not (_CODE_IS_HERE if is_named else _CODE_USED_HERE).match(reading.text, end):
             return
         kind = "pin"
-    span = _value_after(reading, kind, shape, end, is_weak=is_weak) or _value_before(reading, kind, shape, start)
+    if kind == "account_sign":  # so do accounts: of people, of clouds
+        match = _ACCOUNT_HERE.match(reading.text, end)
+        before = max(0, start - _MAX_OTHER)
+        if (
+            match
+            and is_free_after(reading.text, match.end())
+            and not _OTHER_ACCOUNT_HERE.search(reading.lower, before, start)
+        ):
+            yield Span(*match.span(1), "bank_account")
+        return
+    strangers = _MAX_PLACE if kind == "date_of_birth" and reading.lower.startswith(_BORN, start) else 0
+    span = _value_after(reading, kind, shape, end, is_weak=is_weak, strangers=strangers) or _value_before(
+        reading, kind, shape, start
+    )
     if span:
         yield span
         yield from _more_values(reading.text, kind, shape, span.end)
@@ -180,7 +214,9 @@ def _is_precise(value: str) -> bool:
     return "." in value or "," in value or "°" in value
 
 
-def _value_after(reading: Reading, kind: str, shape: _Shape, end: int, *, is_weak: bool) -> Span | None:
+def _value_after(
+    reading: Reading, kind: str, shape: _Shape, end: int, *, is_weak: bool, strangers: int = 0
+) -> Span | None:
     text = reading.text
     limit = min(len(text), end + _REACH)
     reach = _LONG_REACH if kind == "seed_phrase" else _REACH
@@ -191,7 +227,7 @@ def _value_after(reading: Reading, kind: str, shape: _Shape, end: int, *, is_wea
             continue
         gap = reading.lower[end : match.start()]
         if not (
-            is_bridge(gap, is_weak=is_weak, strangers=_PLACES.get(kind, 0))
+            is_bridge(gap, is_weak=is_weak, strangers=strangers)
             or (
                 kind in _LEAST_JUST
                 and _JUST_HERE.fullmatch(gap)

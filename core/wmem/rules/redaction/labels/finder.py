@@ -15,7 +15,7 @@ _ABBREVIATIONS = frozenset(
     {"tel", "tél", "fecha nac", "f nac", "kto", "acct", "geb", "ur", "dob", "d o b", "mob", "cel", "cell", "fon"}
     | {"data ur", "tel kom", "nr rej", "тел", "моб"}
 )
-_NUMBERS = (" no", "nr", " num")
+_NUMBERS = (" no", "nr", " num", " n")
 _STEMS = (
     *((stem, "password") for stem in ("password", "passwd", "pwd", "passwort", "kennwort")),
     *((stem, "secret") for stem in ("secret", "apikey", "token", "secretkey", "accesskey")),

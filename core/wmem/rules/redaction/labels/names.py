@@ -22,7 +22,7 @@ _SUFFIXES = split_words(
     "numero número номер 号码 番号 field"
 )
 _WEAK_FIELDS = split_words(
-    "contact home location position card karte carte carta kart conto conta compte cuenta hesap konto on breite"
+    "account acct contact home location position card karte carte carta kart conto conta compte cuenta hesap konto on breite"
 )
 """Names of fields that say too little of what stands in them: their values are read as texts."""
 _PREFIXES = split_words(
@@ -36,6 +36,24 @@ def _spell_plainly(phrase: str) -> Iterator[str]:
     if len(plain.replace(" ", "")) >= _LEAST_PLAIN and len(plain) >= len(phrase) and plain != phrase:
         yield plain
         yield phrase.translate(_DIGRAPHS).encode("ascii", "ignore").decode() if _UMLAUT.search(phrase) else plain
+
+
+def _shorten(phrase: str) -> Iterator[str]:
+    """How people write the word for a number in a label: `n° de permis`, `Rentenversicherungsnr.`."""
+    for word, signs in _NUMBER_WORDS.items():
+        if phrase.startswith(f"{word} "):
+            yield from (f"{sign}{phrase[len(word) :]}" for sign in signs)
+    if phrase.endswith("nummer"):
+        yield f"{phrase.removesuffix('ummer')}r"
+
+
+_NUMBER_WORDS = {
+    "numéro": ("n°", "nº"),
+    "número": ("nº", "n°", "n º"),
+    "numero": ("n", "n°", "nº"),
+    "numer": ("nr",),
+    "номер": ("№",),
+}
 
 
 class Label(NamedTuple):
@@ -76,6 +94,7 @@ def load_labels() -> Labels:
         for phrase in phrases.split("|"):
             joined = phrase.replace(" ", "").replace("'", "")
             names = (phrase, joined) if kind in _WITHOUT_DIGITS else (phrase, joined, f"{joined}number", f"{joined}nr")
+            names = (*names, *_shorten(phrase))
             for each in dict.fromkeys((*names, *_spell_plainly(phrase), *_spell_plainly(joined))):
                 kinds.setdefault(each, kind)
                 label = Label(each, kind, frozenset(_WORD.findall(each)))

@@ -15,6 +15,8 @@ _STRUCTURE_HERE = re.compile(
     r"|(?P<element>(?<![ ])[ ][^<>\n/]{1,120}>(?=[^<>\s]{1,256}</))"
     r"|(?P<cell></(?:th|td|dt|key|label|b|strong|name)>\s{0,8}(?:</?tr>\s{0,8})?<(?:td|dd|string|value|span|code|input)\b[^<>]{0,60}>\s{0,8}(?=[^<>\s]{1,256}\s{0,8}</))"
     r"|(?P<part>[ ]?(?:;[^\r\n]{0,80})?\r?\n(?:[A-Za-z\-]{4,32}:[^\r\n]{0,80}\r?\n){0,3}\r?\n(?=[^\r\n]{1,512}\r?\n--))"
+    r"|(?P<dump>=>\s{1,8}string\(\d{1,5}\)[ ]\")"
+    r"|(?P<fill>[\"'`\])]{1,3}\.(?:send_keys|sendKeys|type|fill|setValue|set_value|input)\([ ]?[\"'`])"
     r"|(?P<aside>(?:,[ ]|[ ]\()(?=[^\s]{12,512}))"
     r"|(?P<line>[ \t]{0,4}(?:\t[ \t]{0,4}|\r?\n[ \t]{0,8})(?=[^\s]{6,512}[ \t]{0,4}(?:\t|\r?\n|$)))"
     r")"
@@ -35,7 +37,7 @@ class Structure(NamedTuple):
     @property
     def is_sure(self) -> bool:
         """Whether it leaves no doubt that a value follows, so that a mere word is one."""
-        return self.form in ("block", "tag", "triple", "property", "typed", "element", "cell", "part")
+        return self.form in ("block", "tag", "triple", "property", "typed", "element", "cell", "part", "dump", "fill")
 
 
 def find_structure(text: str, end: int) -> Structure | None:

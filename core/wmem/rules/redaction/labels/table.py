@@ -21,7 +21,7 @@ PHRASES: Mapping[str, str] = {
         "adgangskode|passord|salasana|heslo|jelszó|jelszava|identified by|şifreyi|şifrenizi|şifremi|şifreni|parolayı|parolamı|κωδικός πρόσβασης|סיסמה|mật khẩu|kata sandi|รหัสผ่าน|पासवर्ड|비번|パスコード|passphrasen|lösenordet|lösenordets|lösenordsfras|passordet|adgangskoden|hesla|heslem|hasłu|паролі|паролем|κωδικός|गुप्तकोड|parola chiave|parole chiave|palabra clave de acceso|palavra chave|pre shared key|preshared key|network key|wpa key|الرقم السري|كلمتا المرور|şifreler"
     ),
     "password_sign": "ww|pass|pw|passwrd|pword|psswd|psk",
-    "pin_sign": "use code|enter code|enter the code|with code|the code|der code|le code|el código|il codice|mi código|mio codice|meu código",
+    "pin_sign": "saisissez le code|entrez le code|utilisez le code|introduce el código|introduzca el código|ingrese el código|ingresa el código|usa el código|inserisci il codice|usa il codice|digite o código|insira o código|use o código|gebruik code|gebruik de code|voer code|voer de code|wpisz kod|użyj kodu|podaj kod|gib den code|geben sie den code|verwenden sie den code|nutze den code|use code|enter code|enter the code|the code|der code|le code|el código|il codice|mi código|mio codice|meu código",
     "secret_sign": "session|sess|key|keys|auth|salt|hmac|hmac key|schlüssel|chiave|chave|klucz|ключ|密匙",
     "secret": (
         "zugangsschlüssel|clé privée|clé de chiffrement|clave privada|私钥|私鑰|시크릿 키|시크릿키|"
@@ -36,6 +36,7 @@ PHRASES: Mapping[str, str] = {
         "api 키|비밀 키|토큰|액세스 토큰|مفتاح api|رمز الوصول|المفتاح السري|api nyckel|clau api|秘密鍵|秘密键|共有鍵"
     ),
     "pin": (
+        "keypad|lockbox|ログイン用コード|ログインコード|登录码|登入码|로그인 코드|"
         "passcode|pass code|one time passcode|puk|puk code|confirmation code|keypad code|lockbox code|safe combination|lock combination|einmalcode|freischaltcode|aktivierungscode|code confidentiel|code à usage unique|code de validation|code sms|code de la porte|code de l'alarme|código de un solo uso|código sms|código de la alarma|codice monouso|codice sms|codice allarme|codice porta|código de uso único|código de acesso|código do alarme|eenmalige code|toegangscode|deurcode|kod jednorazowy|kod sms|kod dostępu|kod do drzwi|kod do alarmu|kod do domofonu|解錠コード|ロック番号|动态码|解锁码|확인코드|확인 코드|код доступа|одноразовый код|код из sms|"
         "two factor code|two factor|second factor code|mfa pin|2fa pin|pin|pin code|pincode|pin number|geheimzahl|pin nummer|code pin|code secret|código pin|codice pin|pinkod|kod pin|pin kodu|пин|пин код|pin码|密码pin|暗証番号|핀번호|핀 번호|"
         "الرقم السري|atm pin|your code|login code|sms code|access code|door code|gate code|entry code|alarm code|safe code|lock code|unlock code|backup code|recovery code|sign in code|ihr code|zugangscode|türcode|code d'accès|votre code|su código|código de acceso|il tuo codice|codice di accesso|seu código|uw code|twój kod|ваш код|one time code|one time password|otp|otp code|totp|verification code|2fa code|mfa code|authentication code|bestätigungscode|sicherheitscode|tan|"
@@ -43,12 +44,14 @@ PHRASES: Mapping[str, str] = {
         "verificatiecode|kod weryfikacyjny|код подтверждения|код из смс|验证码|驗證碼|認証コード|確認コード|doğrulama kodu|인증번호|인증 코드|رمز التحقق|digicode|número secreto|codice segreto|codice pin|numero segreto|clave numérica|verifieringskod|säkerhetskod|pin kod|pinkoden|engangskode|bekræftelseskode|ověřovací kód|pin kód|код підтвердження|пін код|onay kodu|onay kodunuz|pin kodum|पिन|ओटीपी|सत्यापन कोड|접속 코드|비밀 코드|รหัสยืนยัน|mã xác nhận|κωδικός επαλήθευσης|קוד אימות"
     ),
     "card_security_code": (
+        "digits on the back|ziffern hinten|ziffern auf der rückseite|chiffres au dos|dígitos de atrás|dígitos del reverso|cifre sul retro|dígitos no verso|dígitos atrás|cijfers achterop|cyfry z tyłu|裏面の3桁|裏面3桁|背面后三位|뒷면 3자리|뒷면 세 자리|"
         "prüfnummer|veiligheidscode|kod zabezpieczający|カード確認番号|背面三位数|three digit code|3 digit code|código de verificación de la tarjeta|"
         "सीवीवी|सीवीसी|सुरक्षा कोड|セキュリティ番号|보안코드|安全碼|cryptogramme visuel|código cvv|kartenprüfziffer|код на обороте|cvv|cvv2|cvc|cvc2|csc|cvn|card verification|card verification code|card verification value|security code|prüfziffer|kartenprüfnummer|cryptogramme|code de sécurité|"
         "código de seguridad|codice di sicurezza|código de segurança|beveiligingscode|kod bezpieczeństwa|код безопасности|安全码|"
         "セキュリティコード|güvenlik kodu|보안 코드|رمز الأمان"
     ),
     "date_of_birth": (
+        "bday|nació|nasceu|urodziła się|urodził się|na świat|zur welt|태어났|태어난|"
         "ddn|né à|née à|né en|née en|nacido en|nacida en|nato a|nata a|nascido a|nascida a|生于|日生|일생|geb datum|data ur|"
         "fecha nacimiento|data nascimento|data nascita|date naissance|patient dob|تاريخ الولادة|تاريخ ولادة|يوم الميلاد|مواليد|出生年月|출생일|doğum|dob|d o b|date of birth|birth date|birthdate|birthday|birth day|was born on|am born on|i was born|born on|born|geboren am|geboren|geb|geburtsdatum|geburtstag|né le|née le|date de naissance|"
         "naissance|fecha de nacimiento|fecha nac|fecha de nac|f nac|cumpleaños|d naissance|anniversaire|compleanno|aniversário|verjaardag|urodziny|nacido el|nacida el|nací el|nacimiento|data di nascita|nato il|nata il|nascita|data de nascimento|nascido em|nascida em|nasci em|nascimento|"
@@ -67,6 +70,7 @@ PHRASES: Mapping[str, str] = {
         "водительских прав|驾驶证|驾照|驾驶证号|運転免許|運転免許証|免許証番号|ehliyet|sürücü belgesi|운전면허|운전면허번호|رخصة القيادة|رخصة قيادة"
     ),
     "national_id": (
+        "número de identidad|"
         "id no|citizen id|identifikationsnummer|sv nummer|numéro de sécu|n° de sécu|sécu|id kaart|dowodu|在留カード番号|证件号|证件号码|社保号|社会保险号|외국인등록번호|신분증번호|신분증 번호|"
         "id card number|identity card no|numero identidad|numéro identité|id card no|previdenza sociale|numero previdenziale|assistência social|número de segurança social|segurança social|ubezpieczenia społecznego|社会保障号|社会保険番号|사회보장번호|sosyal güvenlik numarası|sosyal güvenlik|الضمان الاجتماعي|सामाजिक सुरक्षा|ssn|social|social security|social security number|social security no|social insurance number|social insurance|sin|national id|national id number|national identity|"
         "national identity number|national identification number|national insurance|national insurance number|nino|ni number|identity card|identity number|identity card number|id card|id number|personal id|personal identification number|"
@@ -84,6 +88,7 @@ PHRASES: Mapping[str, str] = {
         "الرقم الضريبي|पैन नंबर|पैन कार्ड|daňové identifikační číslo|dič|adószám|ідентифікаційний код|αφμ|rut|nipt|abgabenkontonummer|tax registration number|business number|bn|y tunnus|npwp|brn|едб|cf|pib|uen|ninea|vkn|ubn|ptin|atin|rif|mst|gst|gst number|vat registration number|st nr|anum|cuit|cuil|nit|ruc|ird|ird number"
     ),
     "health_id": (
+        "patient n°|patient nº|patient #|patient n|paciente n|paciente nº|utente n|utente nº|utente n º|tessera n|nº de historia|n° de historia|患者id|환자 등록번호|등록번호|"
         "patient no|chart number|insurance policy number|policy number|policy no|member number|subscriber id|subscriber number|versicherten nr|versicherten nummer|kvnr|patienten id|patienten nr|d'assuré|numéro patient|numéro de patient|número de seguro|numero tessera|cartella clinica|do sus|de utente|prontuário|carteirinha|verzekeringsnummer|zorgpas|polisy|kartoteki|記号番号|患者番号|医保号|住院号|门诊号|患者编号|保单号|차트번호|차트 번호|"
         "ubezpieczenia zdrowotnego|被保険者番号|被保険者|診察券番号|参保号|assurance maladie|numéro d'assuré|seguro de salud|historia clínica|numero sanitario|cartão de saúde|verzekerdennummer|zorgverzekering|numer pacjenta|полиса|полиса омс|медицинского полиса|номер пациента|病历号|病人号|医療保険|カルテ番号|환자번호|환자 번호|hasta no|hasta numarası|رقم المريض|الملف الطبي|التأمين الصحي|स्वास्थ्य बीमा|बीमा संख्या|मरीज संख्या|medical file number|numéro de dossier médical|dossier médical|patientennummer|patiëntnummer|nhs|nhs number|nhs no|medicare|medicare number|medicare no|medicaid|medical record|medical record number|mrn|health insurance number|health insurance|health card|health card number|health number|patient id|"
         "patient number|insurance number|insurance id|member id|krankenversichertennummer|versichertennummer|versicherungsnummer|krankenversicherung|krankenkasse|carte vitale|tarjeta sanitaria|tessera sanitaria|"
@@ -97,6 +102,7 @@ PHRASES: Mapping[str, str] = {
         "계좌번호|계좌|رقم الحساب|الحساب البنكي|खाता संख्या|खाता नंबर|číslo účtu|účet|номер рахунку|kontonumret|kontonumber|számlaszám|cont bancar|tài khoản ngân hàng|เลขบัญชี|nomor rekening|αριθμός λογαριασμού|מספר חשבון|send it to account|to account|routing number|routing no|routing|aba|aba number|sort code|bsb|bankleitzahl|blz|transit number|ifsc|clabe|cbu|ccc|rtn|esr|bik|бик"
     ),
     "iban": "iban|iban number|رقم الآيبان|آيبان",
+    "account_sign": "account|acct",
     "phone": (
         "contact|contact no|rückrufnummer|número de contacto|número de contato|recapito|recapito telefonico|fone|nr kontaktowy|numer kontaktowy|連絡先|tel kom|"
         "phone|phones|phone number|phone numbers|phone no|telephone|telephone number|tel|mobile|mobile number|mobile no|mobile phone|cell|cellphone|cell phone|cell number|whatsapp|fax|fax number|call me at|call me on|call me|text me at|text me|reach me at|reach me on|ring me|ring me on|ring me at|phone me on|dial me|"
@@ -134,12 +140,12 @@ ACRONYMS = split_words(
     "conta compte cuenta hesap konto kimlik position location token tokens secret secrets cookie parola patente permis medicare routing "
     "mobil handy portable fax phone mobile breite länge placa targa nn ni ci cc cf bis vid cui bn brn pib rif mst cbu ccc rtn esr upn epic gst imei dl "
     "social point acn cvr rnc unp nrt dic phn vnr "
-    "ww puk seed session sess contact recapito rib nib ddn dln kvnr passcode sécu dowodu polisy kartoteki rachunku"
+    "account acct keypad 등록번호 ww puk seed session sess contact recapito rib nib ddn dln kvnr passcode sécu dowodu polisy kartoteki rachunku"
 )
 """Words that mean other things, too: they count only in capitals, or with a colon, an equals sign or "is" after them."""
 
 IS_WORDS = split_words(
-    "is are was be ist sind lautet war est es son era é è sono são jest to brzmi wynosi это er zijn luidt olarak 是 为 為 は が هو هي je är sera será sarà wird är on"
+    "c'est is are was be ist sind lautet war est es son era é è sono são jest to brzmi wynosi это er zijn luidt olarak 是 为 為 は が هو هي je är sera será sarà wird är on"
 )
 NOW_WORDS = split_words(
     "now jetzt nun nu maintenant désormais ahora adesso ora agora teraz теперь сейчас artık şimdi अब الآن"
