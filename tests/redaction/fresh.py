@@ -141,7 +141,7 @@ BY_NUMBER = (
 )  # fmt: skip
 BORN = "D.O.B. {v}|生于{v}|nato a Roma il {v}|born in Leeds on {v}|né à Lyon le {v}|{v} 일생"
 SESSIONS = "cookies={{'session': '{v}'}}|sess={v};|session={v};"
-USED = "Enter code {v} to continue|Saisissez le code {v} pour entrer|Introduce el código {v} para seguir|Inserisci il codice {v} per entrare|Digite o código {v} para ver|Gebruik code {v} om te openen|Wpisz kod {v}, aby wejść|ログインコードは{v}|登录码{v}，勿泄露|로그인 코드 {v} 입니다|the lockbox is {v} now"
+USED = "ok, code is {v}|Enter code {v} to continue|Saisissez le code {v} pour entrer|Introduce el código {v} para seguir|Inserisci il codice {v} per entrare|Digite o código {v} para ver|Gebruik code {v} om te openen|Wpisz kod {v}, aby wejść|ログインコードは{v}|登录码{v}，勿泄露|로그인 코드 {v} 입니다|the lockbox is {v} now"
 BACK = "the digits on the back are {v}|die Ziffern hinten: {v}|les chiffres au dos : {v}|裏面の3桁は{v}"
 TOLD = "mon passeport porte le numéro {v}|mi pasaporte tiene el número {v}|Passport No ........ {v}|pass an: {v} ist meine Reisepassnr."
 WIRED = "wire it to our Chase account {v}|moje konto {v}|account: {v}|acct {v}, thanks"

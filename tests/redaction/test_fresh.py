@@ -64,6 +64,7 @@ TAKEN_FOR_ONE = (
     "serial 000491234567",
     "closed with code 1006, abnormal",
     "use code 404 to say so",
+    "zip code is 90210, status code is 4041, code: 10001",
     "the keypad has 12 keys, 4x3",
     "AWS account 123456789012 and account 4711",
     "see https://account12345678.example/x",

@@ -70,6 +70,9 @@ _BORN = (
 _MAX_PLACE = 2
 """How many words may stand between without a sign: `nato a Roma il`; `birthday party on …` is none."""
 _CODE_IS_HERE = re.compile(r"(?:[ ](?:is|ist|lautet|est|es|è|was)|[ ]?:)[ ](?=[^\n]{0,8}\d)", re.IGNORECASE)
+_CODE_ALONE_HERE = re.compile(r"(?:^|[,.;:!?\n(\"'][ ]?|\b(?:and|und|et|y|e|en|i|new|neuer)[ ])$")
+_CODE_ALONE_IS_HERE = re.compile(r"[ ](?:is|ist)[ ]\d{3}[ \-]?\d{1,5}(?=[.,;!?)\n]|\s{0,2}$)")
+"""A code of which nothing says what it is: `got it, code is 482117`, unlike "zip code is …" and "code: …"."""
 _NAMED_CODES = ("the ", "der ", "le ", "el ", "il ", "mi ", "mio ", "meu ")
 _CODE_USED_HERE = re.compile(
     r"[ :]{1,2}[\"'*`]{0,2}\d{3}[ \-]?\d{1,5}[\"'*`]{0,2}(?:[.,;!]|\s{0,2}$|[ ](?:to|for|as|when|at|within|in|on|if|pour|para|per|om|aby|żeby|um|zum|ein)\b)"
@@ -145,8 +148,15 @@ def find_beside(reading: Reading, kind: str, start: int, end: int, *, is_weak: b
     )
     shape = _SHAPES.get(kind, _SHAPES["bank_account"])
     if kind == "pin_sign":  # "the code" means other things, too
-        is_named = reading.lower.startswith(_NAMED_CODES, start)
-        if not (_CODE_IS_HERE if is_named else _CODE_USED_HERE).match(reading.text, end):
+        if reading.lower.startswith("code", start):
+            form = (
+                _CODE_ALONE_IS_HERE
+                if _CODE_ALONE_HERE.search(reading.lower, max(0, start - _MAX_OTHER), start)
+                else None
+            )
+        else:
+            form = _CODE_IS_HERE if reading.lower.startswith(_NAMED_CODES, start) else _CODE_USED_HERE
+        if form is None or not form.match(reading.text, end):
             return
         kind = "pin"
     if kind == "account_sign":  # so do accounts: of people, of clouds

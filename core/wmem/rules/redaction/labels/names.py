@@ -22,7 +22,7 @@ _SUFFIXES = split_words(
     "numero número номер 号码 番号 field"
 )
 _WEAK_FIELDS = split_words(
-    "account acct contact home location position card karte carte carta kart conto conta compte cuenta hesap konto on breite"
+    "code account acct contact home location position card karte carte carta kart conto conta compte cuenta hesap konto on breite"
 )
 """Names of fields that say too little of what stands in them: their values are read as texts."""
 _PREFIXES = split_words(
