@@ -12,7 +12,7 @@ from tests.broken_flows import break_off
 from wmem.flow import Flow
 from wmem.model.change import Erased as ErasedIds
 from wmem.model.change import RowPlace
-from wmem.scope.erasure import dispose, erase
+from wmem.scope.erasure import clear, dispose, erase
 from wmem.scope.items.promotion import promote
 from wmem.scope.merge import merge_to_parent
 from wmem.state import State
@@ -79,6 +79,30 @@ def test_an_erasure_that_is_repeated_leaves_no_byte(begin: str, again: str, remo
         assert CANARY.encode() not in read_store_bytes(url)
         if complete:
             return
+
+
+@pytest.mark.parametrize("verb", ["erase", "clear"])
+def test_what_breaks_off_once_it_is_hidden_leaves_no_byte_after_maintenance(verb: str, tmp_path: Path) -> None:
+    hidden = 0
+    for asks in count(1):
+        url = f"sqlite://{tmp_path}/{asks}.db"
+        with wmem.open(url, agent_id="agent") as memory:
+            session = memory.scope("s")
+            item = session.items.add(CANARY, ttl_s=None)
+            session.entries.set("k", "stays")
+            if verb == "erase":
+                session.items.promote(item.id)
+            flow: Flow[object] = (
+                clear(session._handle, "items") if verb == "clear" else erase(session._handle, [item.id])
+            )
+            complete = break_off(flow, memory._core.ports.sync, asks)
+            is_hidden = not session.items.all(include_promoted=True) and not memory.episodic.items.all()
+            memory.maintain()
+            assert not is_hidden or CANARY.encode() not in read_store_bytes(url), asks
+            hidden += is_hidden
+        if complete:
+            break
+    assert hidden > 3, "there were steps to break off at"
 
 
 @pytest.mark.parametrize("merged", [False, True], ids=["alone", "merged"])

@@ -50,7 +50,7 @@ from wmem.retrieval.embedder import guard_embedder
 from wmem.rules.redaction import Redaction
 from wmem.rules.retention import Retentions
 from wmem.scope.context_window import ContextWindow, LatestContext
-from wmem.scope.erasure import compact_and_purge, log_remaining
+from wmem.scope.erasure import purge_unpurged
 from wmem.scope.handle import Handle, OpenState, Settings
 from wmem.scope.index_store import keep_indexes
 from wmem.scope.items.promotion import long_term_handle
@@ -314,13 +314,12 @@ class AgentCore:
         named = jobs is not None
         done = done._replace(jobs=(yield from self._run_jobs(chosen, root, paths, standing, named=named)))
         store = vector_store_handle(root)
-        own = [path for path in engine.replaced_scopes.copy() if path[0] == self.agent_id]
-        if own or self.agent_id in engine.unpurged_agents:
-            replaced = [Handle(engine, self.settings, path, policy=None, parent=None) for path in own]
-            log_remaining(root, "disposed", (yield from compact_and_purge(root, replaced)))
+        has_purged = yield from purge_unpurged(root, "disposed")
         # A store may have dropped a scope whose items had all expired.
-        elif store.path in paths and (
-            done.expired or self.scopes_at_prune is None or not self.scopes_at_prune.issubset(paths)
+        if (
+            not has_purged
+            and store.path in paths
+            and (done.expired or self.scopes_at_prune is None or not self.scopes_at_prune.issubset(paths))
         ):
             yield from prune_vectors(store)
         self.scopes_at_prune = frozenset(path for path in paths if not is_index(path))

@@ -76,8 +76,8 @@ class Engine(Generic[P]):
         """What holds prompts, which an erasure must empty."""
         self.unpurged_agents: set[str] = set()
         """Agents with deleted content whose bytes are not yet purged."""
-        self.replaced_scopes: set[Path] = set()
-        """Scopes of these whose content was cleared or replaced, and which are to be compacted before."""
+        self.unpurged_scopes: set[Path] = set()
+        """Scopes of which content was taken away, and whose journals may hold it still."""
 
     def reset_after_fork(self) -> None:
         """Reset after a fork, in the child process: locks and replicas belong to the parent."""

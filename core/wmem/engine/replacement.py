@@ -177,7 +177,7 @@ def _advance(engine: "Engine[P]", path: Path, tail: Tail[P]) -> Flow[None]:
     # Whoever intended it may be gone: then maintenance lets the bytes leave. Of what is restored, all but the agent's
     # own scope began anew.
     engine.unpurged_agents.add(path[0])
-    engine.replaced_scopes |= {each.path for each in intent.scopes} if isinstance(intent, ClearIntended) else {path[:1]}
+    engine.unpurged_scopes |= {each.path for each in intent.scopes} if isinstance(intent, ClearIntended) else {path[:1]}
     yield from ask(Journal.delete, path, tail.incarnation)
 
 

@@ -39,8 +39,11 @@ _LOOKS = 8  # for copies that were under way: more than scopes lie above one ano
 
 def clear(handle: Handle, facet: str) -> Flow[int]:
     """Clear a facet, or with ``all`` the scope, and purge its bytes; returns how many were visible."""
+    handle.engine.unpurged_scopes.add(handle.path)
     count = yield from clear_rows(handle, facet)
-    if handle.incarnation is not None:
+    if handle.incarnation is None:
+        handle.engine.unpurged_scopes.discard(handle.path)
+    else:
         # Also when it was empty: what was removed earlier may still be in the journal.
         log_remaining(handle, "cleared", (yield from compact_and_purge(handle, [handle])))
     return count
@@ -180,6 +183,8 @@ class _Erasure:
             others = self.trace.places(besides=path)
             if scope.incarnation is None or not (rows or _lacks_tombstone(scope, ids, others)):
                 continue
+            if rows:
+                scope.engine.unpurged_scopes.add(path)
             try:
                 # Unconditionally: a conditional append would never succeed where others write without pause. A copy
                 # made meanwhile finds the tombstone.
@@ -318,6 +323,7 @@ def compact_and_purge(
         finished: What was erased there: once all is compacted, its tombstones need not tell any more where the rest is.
     """
     remaining: list[str] = []
+    failed: set[Path] = set()
     handle.engine.forget_texts()
     store = vector_store_handle(handle)
     try:
@@ -331,19 +337,37 @@ def compact_and_purge(
             remaining += yield from _compact(store)
         for scope in scopes:
             yield from drop_index(scope.engine, scope.path)
-            told = yield from _compact(scope, found.get(scope.path))
-            if not told:
-                scope.engine.replaced_scopes.discard(scope.path)
-            remaining += told
+            if told := (yield from _compact(scope, found.get(scope.path))):
+                remaining += told
+                if not scope.engine.replica(scope.path).damage:
+                    failed.add(scope.path)
         if finished is not None and not remaining:
             for scope in scopes:
                 yield from _finish(scope, finished)
         remaining += yield from ask(Purge.purge, handle.path)
         handle.engine.unpurged_agents.discard(handle.path[0])
+        handle.engine.unpurged_scopes -= {scope.path for scope in scopes} - failed
     except StoreError as exc:
         # The content is erased for every reader already: raising would look as if that had failed.
         remaining.append(f"the store failed before its bytes were gone ({exc}): erase again")
     return list(dict.fromkeys(remaining))
+
+
+def purge_unpurged(root: Handle, what: str) -> Flow[bool]:
+    """Let the bytes of all leave that was taken away from an agent's scopes; returns whether there was anything.
+
+    Each verb that takes something away does so itself: here is made up for what was broken off or failed before.
+
+    Args:
+        what: What was done to it, for the log.
+    """
+    engine, agent_id = root.engine, root.path[0]
+    paths = sorted(path for path in engine.unpurged_scopes.copy() if path[0] == agent_id)
+    if not paths and agent_id not in engine.unpurged_agents:
+        return False
+    scopes = [Handle(engine, root.settings, path, policy=None, parent=None) for path in paths]
+    log_remaining(root, what, (yield from compact_and_purge(root, scopes)))
+    return True
 
 
 def _finish(scope: Handle, trace: CopyTrace) -> Flow[None]:

@@ -29,7 +29,6 @@ from wmem.flow import Flow
 from wmem.log import find_logger
 from wmem.model.history import Cursor, Path
 from wmem.model.row import Row
-from wmem.scope.erasure import compact_and_purge, log_remaining
 from wmem.scope.handle import Handle, Settings
 from wmem.scope.items.promotion import long_term_handle
 
@@ -58,19 +57,16 @@ class JobStore:
     Attributes:
         values: Any value by job and scope.
         purged_at: When the bytes of what jobs took away were last made to leave the store.
-        unpurged: The scopes of which some may not have left it yet.
     """
 
     def __init__(self) -> None:
         self.values: dict[tuple[str, Path], object] = {}
         self.purged_at = -math.inf
-        self.unpurged: set[Path] = set()
 
     def keep_only(self, paths: Iterable[Path]) -> None:
         """Forget the scopes that are gone."""
         known = frozenset(paths)
         self.values = {key: value for key, value in self.values.copy().items() if key[1] in known}
-        self.unpurged &= known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,22 +135,6 @@ def run_in_each(handles: Iterable[Handle], run: Callable[[Handle], Flow[Mapping[
             _log.debug("a job leaves scope %s to the next pass: %s", handle.id, type(exc).__name__)
     detail = {name: number for name, number in sorted(counts.items()) if number}
     return JobReport(sum(detail.values()), MappingProxyType(detail))
-
-
-def purge_bytes(context: JobContext, what: str) -> Flow[None]:
-    """Let the bytes of what jobs took away leave the store.
-
-    Scopes of which some remain, or may, as where it is broken off, are left to the next purge.
-
-    Args:
-        what: What was done to it, for the log.
-    """
-    paths = sorted(context.store.unpurged)
-    scopes = [long_term_handle(context.root, path[:-1], path[-1]) for path in paths]
-    remaining = yield from compact_and_purge(context.root, scopes)
-    log_remaining(context.root, what, remaining)
-    if not remaining:
-        context.store.unpurged.difference_update(paths)
 
 
 class ChangedIds(Derived):

@@ -8,7 +8,7 @@ its source finds that it was here: the newest `MAX_TOMBSTONES` of each scope. Th
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from wmem.agent.consolidation.jobs import Job, JobContext, JobReport, purge_bytes, run_in_each
+from wmem.agent.consolidation.jobs import Job, JobContext, JobReport, run_in_each
 from wmem.agent.types.pointers import Pointers
 from wmem.engine.derived import Derived
 from wmem.flow import Flow
@@ -17,6 +17,7 @@ from wmem.model.origin import has_origins, list_merged_ids
 from wmem.model.removal import MERGE_JOB, find_current_removal, is_tombstone, to_tombstone
 from wmem.model.row import Row
 from wmem.rules.routing import EPISODIC, SEMANTIC
+from wmem.scope.erasure import purge_unpurged
 from wmem.scope.handle import Handle
 from wmem.state import State
 
@@ -61,7 +62,7 @@ def _purge_in(context: JobContext, handle: Handle) -> Flow[Mapping[str, int]]:
         has_purged = bool(replica.state.gone) or replica.use_derived(_Removed, lambda data: bool(data.tombstones))
         if has_purged:
             # A pass of an earlier process may have been interrupted before the bytes left.
-            context.store.unpurged.add(handle.path)
+            context.engine.unpurged_scopes.add(handle.path)
     due = [] if undo_s is None else replica.use_derived(_Removed, lambda data: data.list_due(context.now - undo_s))
     if not due:
         context.store.values.setdefault(key, None)
@@ -77,7 +78,7 @@ def _purge_in(context: JobContext, handle: Handle) -> Flow[Mapping[str, int]]:
     for begin in range(0, len(due), _STEP):
         ids = [id for id in due[begin : begin + _STEP] if id not in pointed]
         if ids:
-            context.store.unpurged.add(handle.path)
+            context.engine.unpurged_scopes.add(handle.path)
             count += yield from handle.commit(partial(_decide, ids, context.now), context.now)
     left = replica.use_derived(_Removed, lambda data: data.list_due(context.now - (undo_s or 0.0)))
     context.store.values[key] = (tuple(each.cursor for each in both), left)
@@ -103,15 +104,13 @@ def _decide(ids: Sequence[str], now: float, state: State) -> tuple[Sequence[Chan
 
 
 def _run(context: JobContext) -> Flow[JobReport]:
-    store, undo_s = context.store, context.types.semantic.undo_s
-    pause_s = _MAX_PAUSE_S if undo_s is None else min(undo_s * _PAUSE_SHARE, _MAX_PAUSE_S)
-    if not context.named and 0 <= context.now - store.purged_at < pause_s:
+    undo_s, since = context.types.semantic.undo_s, context.now - context.store.purged_at
+    if undo_s is not None and not context.named and 0 <= since < min(undo_s * _PAUSE_SHARE, _MAX_PAUSE_S):
         return JobReport()
     scopes = [*context.long_term(SEMANTIC), *context.long_term(EPISODIC)]
     report = yield from run_in_each(scopes, partial(_purge_in, context))
-    if store.unpurged:
-        yield from purge_bytes(context, "purged")
-        store.purged_at = context.now
+    if (yield from purge_unpurged(context.root, "purged")):
+        context.store.purged_at = context.now
     return report
 
 

@@ -8,12 +8,13 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import islice
 
-from wmem.agent.consolidation.jobs import Job, JobContext, JobReport, purge_bytes, run_in_each
+from wmem.agent.consolidation.jobs import Job, JobContext, JobReport, run_in_each
 from wmem.flow import Flow
 from wmem.model.change import Change, ItemPut
 from wmem.model.row import Row
 from wmem.rules.routing import CONVERSATION, EPISODIC, SEMANTIC
 from wmem.rules.ttl import rewrite_row
+from wmem.scope.erasure import purge_unpurged
 from wmem.scope.handle import Handle
 from wmem.scope.redaction import HeldBackError
 from wmem.state import State
@@ -23,7 +24,7 @@ _STEP = 256  # rows that one record redacts
 
 def _redact_in(context: JobContext, handle: Handle) -> Flow[Mapping[str, int]]:
     replica, state = yield from handle.replica()
-    context.store.unpurged.add(handle.path)
+    context.engine.unpurged_scopes.add(handle.path)
     with replica.lock:
         ids = iter(list(state.rows))
     changed = failed = 0
@@ -53,8 +54,7 @@ def _redact(handle: Handle, row: Row, now: float) -> Row | None:
 def _run(context: JobContext) -> Flow[JobReport]:
     scopes = [handle for name in (SEMANTIC, EPISODIC, CONVERSATION) for handle in context.long_term(name)]
     report = yield from run_in_each(scopes, partial(_redact_in, context))
-    if context.store.unpurged:
-        yield from purge_bytes(context, "redacted")
+    yield from purge_unpurged(context.root, "redacted")
     return report._replace(changed=report.detail.get("redacted", 0))
 
 
