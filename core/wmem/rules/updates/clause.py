@@ -27,6 +27,7 @@ def _words(text: str) -> frozenset[str]:
 _NO_NOUNS = _words(
     "who which that and or is was are were be been got get gets has have had not i we you he she they it if when because but there here what"
 )
+_BEING = _words("is are am 's 're 'm be ist sind bin est sont suis es son soy están está")
 _NOW = _words("now currently actually")
 _ADVERBS = _words("now currently actually also always usually still officially really just recently finally")
 _JOINTS = frozenset(["of", "for", "in", "on", "at", "to", "with", "from", "by"])
@@ -73,6 +74,8 @@ def _to_statements(
     said, _, other = said.partition(" instead of ")
     before = before or other
     attribute = row.attribute or table.verbs.get(verb) or _stem(verb)
+    if subject.words == "i" and verb and attribute == "be" and verb not in _BEING:
+        attribute = row.attribute or _stem(verb)  # a meeting that runs is at that time; who runs is no such thing
     link, _, linked = said.partition(" ")
     begin = _LEADS_IN.match(said)
     proper = start >= 0 and _PROPER.match(original, start + (begin.end() if begin else 0)) is not None
@@ -99,8 +102,9 @@ def _to_statements(
             )
             continue
         earlier = [old for other, old in read_values(before, table) if other == kind] or [read_words(before, table)]
-        bare = attribute.partition(" ")[0]
-        adds = row.adds or (kind == "word" and verb != "" and bare != "be" and bare not in table.exclusive)
+        bare, _, beside = attribute.partition(" ")
+        one = bare in table.exclusive and (bare, beside) != ("work", "with")  # there are several colleagues
+        adds = row.adds or (kind == "word" and verb != "" and bare != "be" and not one)
         yield Statement(
             f"{subject.words} {attribute}" if subject.words else "",
             kind,

@@ -97,8 +97,8 @@ def _overlap(one: str, other: str) -> bool:
 
 
 def _is_short_for(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether a word has the first letters of several, and perhaps one letter more."""
+    """Whether a word has the first letters of several, and perhaps that of "city" or "America": no "car" of "cash account"."""
     if len(one) != 1 or len(other) < 2:  # noqa: PLR2004  # a single word is no abbreviation of one
         return False
     letters = "".join(word[0] for word in other)
-    return one[0].startswith(letters) and len(one[0]) <= len(letters) + 1
+    return one[0] in (letters, f"{letters}c", f"{letters}a")

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from wmem.rules.updates.frames.attribute import is_chosen, names_one
-from wmem.rules.updates.frames.lexicon import ADD, BE, DO, LIVE, MOVE, NAME, TAKE, WORK, Lexicon, words
+from wmem.rules.updates.frames.lexicon import ADD, BE, DO, FOR, LIVE, MOVE, NAME, TAKE, WORK, Lexicon, words
 from wmem.rules.updates.frames.names import is_plain_english
 from wmem.rules.updates.frames.numbers import belongs_to_number, is_month
 from wmem.rules.updates.frames.words import Word
@@ -26,8 +26,8 @@ _BESIDE = words(
 """Words after "lives" that say with whom, or of what, and not where."""
 _WHEN = words("on op als as som u")
 """Those of them behind which a day stands, or what something is."""
-_FOR = words("for im während durante pendant during für pour para per voor för dla pro для")
-"""Words between a value and what it holds for, where those count as no word between a verb and its value."""
+_WITH = words("with mit met med avec con com z ze с со from aus")
+"""Words behind "works" that say with whom, of whom there may be several."""
 _NO_FIRMS = words("night nights home weekends weekdays noon school university sea")
 """English words behind "works at" that tell when or where, and not for whom."""
 _DISLIKES = frozenset(["hate", "dislike"])
@@ -163,7 +163,7 @@ def _find_frame(clause: Clause) -> Clause | None:
         return None
     value = value[1:] if preposition else value
     some = bool(value) and value[0].text in lexicon.some
-    part = any(word.text in lexicon.at or word.text in _FOR for word in value[1:-1])
+    part = any(word.text in lexicon.at or word.text in FOR for word in value[1:-1])
     value = [word for word in value if word.text not in lexicon.dropped | lexicon.some]
     refused = lexicon.me | lexicon.mine | lexicon.verbs.keys()
     if not 0 < len(value) <= _MAX_VALUE or any(word.text in refused or word.parts == ":" for word in value):
@@ -201,7 +201,7 @@ def _read_being(clause: Clause, *, name_like: bool) -> Iterator[Statement]:
         single = (subject == "i" or clause.one) and name_like
         yield Statement(f"{subject} {NAME}", FRAME, told, changes=changes, single=single)
     elif kind == WORK:
-        if told not in _NO_FIRMS:
+        if told not in _NO_FIRMS and clause.preposition not in _WITH:
             yield Statement(f"{subject} {WORK} {clause.preposition}", FRAME, told, changes=changes)
     elif name_like:
         aside = clause.part or (any(word.named for word in value) and not value[-1].named)  # "in Graz during the week"

@@ -13,6 +13,10 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+FOR = words("for im während durante pendant during für pour para per voor för dla pro для")
+"""Words between a value and what it holds for, where those count as no word between a verb and its value."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Lexicon:
     """Words of a language.

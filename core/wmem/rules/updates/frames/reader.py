@@ -14,7 +14,7 @@ from wmem.rules.updates.frames.clause import Clause, read_bare, read_clause
 from wmem.rules.updates.frames.east_asian import is_unspaced, read_unspaced
 from wmem.rules.updates.frames.eastern import EASTERN
 from wmem.rules.updates.frames.english import ENGLISH
-from wmem.rules.updates.frames.lexicon import ADD, BE, DO, LIVE, MOVE, TAKE, WORK, Lexicon
+from wmem.rules.updates.frames.lexicon import ADD, BE, DO, FOR, LIVE, MOVE, TAKE, WORK, Lexicon, words
 from wmem.rules.updates.frames.numbers import find_measure, is_of_number, number_ordinals
 from wmem.rules.updates.frames.record import read_record
 from wmem.rules.updates.frames.western import WESTERN
@@ -35,8 +35,8 @@ _INNER_END = re.compile(
 _OWNERS = ("'s", "’s", "s'", "s’")
 """Ends of a sentence that tells whose something is."""
 _YEAR = re.compile(r"(?:19|20)\d\d")
-_OF = frozenset(["of", "de", "del", "di", "da", "do", "du", "d'", "von", "van", "av", "af"])
-"""Words by which a value tells where somebody is from, or of what he is head."""
+_OF = words("of de del di da do du d' von van av af") | FOR
+"""Words by which a value tells where somebody is from, for whom something is, or of what he is head."""
 _NEW = frozenset(
     [
         *(
@@ -195,7 +195,7 @@ def _read_subject(lexicon: Lexicon, left: Sequence[Word]) -> tuple[Sequence[str]
     """Whose or what, in words, none for the speaker; None for what is parted. And whether it is said to be new."""
     if any(word.parts for word in left):
         return None, False
-    left_out = lexicon.mine | lexicon.dropped | lexicon.no | lexicon.more | lexicon.some | lexicon.me | _NEW
+    left_out = lexicon.mine | (lexicon.dropped - FOR) | lexicon.no | lexicon.more | lexicon.some | lexicon.me | _NEW
     return [word.text for word in left if word.text not in left_out], any(word.text in _NEW for word in left)
 
 
