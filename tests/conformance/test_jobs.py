@@ -5,12 +5,13 @@ from typing import Any
 import pytest
 
 import wmem
+from tests.suites.skills import converse, skills
 from wmem.agent.consolidation.all_jobs import JOBS
 from wmem.agent.consolidation.jobs import Job, JobContext, JobReport, choose_jobs, run_jobs
 from wmem.agent.types.registry import TypeRegistry
 from wmem.errors import InvalidInputError, StoreError
 from wmem.flow import Flow, run
-from wmem.testing.suite import Call
+from wmem.testing.suite import Call, MemoryOpener
 
 
 def test_a_pass_reports_every_job_or_those_that_were_named(memory: wmem.AgentMemory, call: Call) -> None:
@@ -99,3 +100,40 @@ def test_passes_of_two_threads_at_once_disturb_no_other() -> None:
         assert looks
         memory.maintain()
         assert core.looks is not looks
+
+
+class _Evicting(dict[str, Any]):
+    """The ports of a memory whose replicas of sessions are evicted before a job reads which of them are closed."""
+
+    def __init__(self, memory: wmem.AgentMemory) -> None:
+        super().__init__(memory._core.ports.sync)
+        self._replicas = memory._core.store.engine.replicas
+
+    def __getitem__(self, name: str) -> Any:
+        method = super().__getitem__(name)
+
+        def call(*args: Any) -> Any:
+            if name == "Journal.read" and len(args[0]) < 3 and any(path[-1] == "~conversation" for path in args[0]):
+                for path in [path for path in self._replicas if path[-1].startswith("session")]:
+                    del self._replicas[path]
+            return method(*args)
+
+        return call
+
+
+@pytest.mark.backends("sqlite")
+def test_what_others_erased_of_a_session_is_in_no_skill_though_its_replica_was_evicted(
+    open_memory: MemoryOpener, call: Call
+) -> None:
+    memory, other = open_memory(), open_memory.in_other_process()
+    core = memory._core
+    if call.mode == "async":
+        pytest.skip("ports are put in the sync face's place")
+    for number in range(3):
+        converse(memory, call, f"session-{number}", number)
+        memory.types.session(f"session-{number}")["conversation"].close()
+    assert memory.maintain(["extract-skills"]).jobs["extract-skills"].detail == {"stored": 1}
+    session = other.scope("session-0")
+    session.erase(*[each.id or "" for each in session.messages.all() if each.role == "tool"])
+    run(core.maintain(["extract-skills"]), _Evicting(memory))
+    assert skills(memory, call) == []

@@ -174,12 +174,13 @@ def _read_sessions(context: JobContext, path: Path) -> Flow[Mapping[SessionLife,
     key = NAME, path
     stored = context.store.values.get(key)
     known = stored.by_life if isinstance(stored, _Sessions) else {}
+    there = frozenset(context.paths)
     changed = [
         life
         for life, signature in closed.items()
         if (before := known.get(life)) is None
         or before.signature != signature
-        or _was_written(context, (*path[:1], *life.names), before)
+        or ((session := (*path[:1], *life.names)) in there and _was_written(context, session, before))
     ]
     read: dict[SessionLife, _Session] = {}
     for begin in range(0, len(changed), _SESSIONS_PER_READ):
@@ -194,9 +195,14 @@ def _read_sessions(context: JobContext, path: Path) -> Flow[Mapping[SessionLife,
 
 
 def _was_written(context: JobContext, path: Path, before: _Session) -> bool:
-    """Whether a session was written since it was read, as far as this process knows: maintenance reads all scopes."""
-    replica = context.engine.replicas.get(path)
-    return replica is not None and replica.has_synced and before.cursor not in (None, replica.cursor)
+    """Whether a session that is there was written since it was read.
+
+    Maintenance has just read what does not stand as an earlier pass left it; it may have been evicted since.
+    """
+    cursor = context.standing.get(path)
+    if cursor is None and (replica := context.engine.find_synced_replica(path)) is not None:
+        cursor = replica.cursor
+    return before.cursor not in (None, cursor)
 
 
 def _read_messages(replica: Replica[Any]) -> tuple[Cursor, list[Trace]]:
