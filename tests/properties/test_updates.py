@@ -14,7 +14,7 @@ import wmem
 from tests.matrix import examples
 from tests.pattern_steps import StepCounter, attacks
 from wmem.retrieval.statements import StatementIndex
-from wmem.rules.updates import Dated, asks_for_past, find_superseded, read_statements
+from wmem.rules.updates import Dated, asks_for_past, find_superseded, latest, read_statements
 from wmem.rules.updates.reader import TABLES
 
 LISTS = Path(__file__).parents[1] / "updates"
@@ -72,6 +72,20 @@ def test_an_item_that_is_undone_or_said_again_holds() -> None:
     assert find_superseded(said) == {"1": "2"}
     again = dated("I like tea.", "I no longer like tea.", "I like tea again.", "I like tea.", fact=True)
     assert find_superseded(again) == {"1": "3"}
+
+
+def test_many_statements_of_one_subject_are_each_compared_with_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[str] = []
+    overlap = latest._overlap
+
+    def count(one: str, other: str) -> bool:
+        compared.append(one)
+        return overlap(one, other)
+
+    monkeypatch.setattr(latest, "_overlap", count)
+    said = dated(*["Status: open", "Status: closed"] * 200, fact=True)
+    assert len(find_superseded(said)) == 200
+    assert len(compared) <= 2 * len(said)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -70,14 +70,14 @@ def _list_superseded(group: Sequence[Dated]) -> Iterator[tuple[Dated, Dated]]:
     for at, older in enumerate(group[:-1]):
         if not older.statement.value:
             continue
-        by: Dated | None = None
-        for later in group[at + 1 :]:
+        for place in range(len(group) - 1, at, -1):  # the newest that is of it decides
+            later = group[place]
             if later.statement.value and _overlap(older.statement.value, later.statement.value):
-                by = None  # it holds again
-            elif _supersedes(later.statement, older.statement):
-                by = later
-        if by is not None and by.id != older.id:
-            yield older, by
+                break  # it holds again
+            if _supersedes(later.statement, older.statement):
+                if later.id != older.id:
+                    yield older, later
+                break
 
 
 def _supersedes(newer: Statement, older: Statement) -> bool:
