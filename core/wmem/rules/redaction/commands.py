@@ -34,13 +34,13 @@ _COMMANDS = (
     _command(
         "mongo", r"\bmongo(?:sh|dump|restore|export|import)?\b[^\n|;]{0,80}?[ ](?:-p|--password)[ ]([^\s\"']{1,128})"
     ),
-    _command("net", r"\bnet[ ]user[ ][^\s]{1,64}[ ]([^\s/*][^\s]{3,127})[ ]/add\b"),
+    _command("/add", r"\bnet[ ]user[ ][^\s]{1,64}[ ]([^\s/*][^\s]{3,127})[ ]/add\b"),
     _command("useradd usermod", r"\buser(?:add|mod)\b[^\n|;]{0,80}?[ ]-p[ ][\"']?([^\s\"']{4,128})"),
     _command(
         "converttosecurestring convertto-securestring",
         r"(?i:ConvertTo-SecureString)[ ](?:-String[ ])?[\"']([^\"'\n]{4,128})[\"']",
     ),
-    _command("secret set", r"\bsecret[ ]set[ ][\w\-]{1,64}[ ](?:-b|--body)[ =][\"']?([^\s\"']{4,512})"),
+    _command("--body", r"\bsecret[ ]set[ ][\w\-]{1,64}[ ]--body[ =][\"']?([^\s\"']{4,512})"),
     _command("/user:", r"[ ]/user:[^\s]{1,64}[ ]([^\s/]{4,128})"),
     _command("redis-cli", r"\bredis-cli\b[^\n|;]{0,80}?[ ]-a[ ]([^\s\"']{1,128})"),
     _command(

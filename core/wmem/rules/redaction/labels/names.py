@@ -93,7 +93,11 @@ def load_labels() -> Labels:
     for kind, phrases in PHRASES.items():
         for phrase in phrases.split("|"):
             joined = phrase.replace(" ", "").replace("'", "")
-            names = (phrase, joined) if kind in _WITHOUT_DIGITS else (phrase, joined, f"{joined}number", f"{joined}nr")
+            names = (
+                (phrase, joined)
+                if kind in _WITHOUT_DIGITS or is_unspaced(phrase)
+                else (phrase, joined, f"{joined}number", f"{joined}nr")
+            )
             names = (*names, *_shorten(phrase))
             for each in dict.fromkeys((*names, *_spell_plainly(phrase), *_spell_plainly(joined))):
                 kinds.setdefault(each, kind)

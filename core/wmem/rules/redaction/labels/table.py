@@ -128,7 +128,7 @@ PHRASES: Mapping[str, str] = {
     "session": "session id|sessionid|session token|session key|session cookie|sid|cookie|sitzungs id|sitzungsid|phpsessid|jsessionid",
     "device_id": "आईएमईआई|gerätenummer|numéro de série de l'appareil|設備号|设备号|デバイスid|기기 id|cihaz no|imei|imei number|imsi|meid|iccid|udid|idfa|device id|geräte id",
     "seed_phrase": (
-        "seed|seed words|recovery words|backup phrase|wiederherstellungswörter|12 words|24 words|"
+        "seed|seed words|recovery words|backup phrase|wiederherstellungswörter|"
         "frase di recupero|frase segreta|frase de recuperação|frase secreta|frase mnemônica|seed frase|fraza seed|fraza mnemoniczna|herstelfrase|seed zin|фраза восстановления|сид-фраза|мнемоническая фраза|恢复短语|助记短语|復元フレーズ|ニーモニック|시드 구문|시드 문구|니모닉|복구 구문|tohum ifadesi|gizli kelimeler|عبارة الاستعادة|العبارة السرية|सीड फ्रेज|सीड वाक्यांश|रिकवरी फ्रेज|पुनर्प्राप्ति वाक्यांश|merkphrase|seedphrase|phrase secrète|phrase mnémonique|seed phrase|recovery phrase|mnemonic|mnemonic phrase|secret phrase|wallet phrase|secret recovery phrase|seed words|wiederherstellungsphrase|phrase de récupération|frase semilla|frase de recuperación|frase seed|frase semente|"
         "herstelzin|fraza odzyskiwania|сид фраза|мнемоника|助记词|助記詞|リカバリーフレーズ|シードフレーズ|kurtarma ifadesi|복구 문구|عبارة الاسترداد"
     ),
