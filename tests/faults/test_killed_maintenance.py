@@ -8,9 +8,10 @@ import pytest
 
 import wmem
 from tests.broken_flows import break_off
+from tests.suites.skills import FLOW, make_calls
 
 if TYPE_CHECKING:
-    from tests.faults.conftest import Spawn
+    from tests.faults.conftest import Rows, Spawn
 
 NOON, DAY = 1_764_288_000.0, 86_400.0
 LATER = 2.5  # days; what was taken away on the second is purged then
@@ -135,3 +136,18 @@ def test_of_a_job_that_breaks_off_anywhere_the_next_run_leaves_no_bytes(
         assert secret not in b"".join(file.read_bytes() for file in copy.iterdir()), steps
         memory.close()
     assert steps > 8, "there were steps to break off at"
+
+
+def test_a_long_term_memory_that_cannot_be_read_keeps_no_other_from_its_skills(url: str, rows: "Rows") -> None:
+    policies = {name: wmem.Policy.session(long_term=[("users", name)]) for name in ("ada", "ben")}
+    with wmem.open(url, agent_id="agent") as memory:
+        for name, policy in policies.items():
+            for number in range(3):
+                with memory.turn(f"{name}-{number}", policy=policy) as turn:
+                    for tool, parameters, result in make_calls(FLOW, number):
+                        turn.track_tool_invocation(tool, parameters, result)
+    rows.put(rows.head('["agent","users","ada","~episodic"]'), b"damaged")
+    with wmem.open(url, agent_id="agent") as memory:
+        for _ in range(2):
+            assert memory.maintain(["extract-skills"]).jobs["extract-skills"].error == ""
+        assert [item.type for item in memory.scope("users", "ben").semantic.items.all()] == ["skill"]

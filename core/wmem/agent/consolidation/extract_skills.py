@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
-from wmem.agent.consolidation.jobs import Job, JobContext, JobReport
+from wmem.agent.consolidation.jobs import Job, JobContext, JobReport, run_in_each
 from wmem.agent.consolidation.skill_items import SkillUpdate, is_written, list_sources, to_draft
 from wmem.agent.consolidation.tool_traces import (
     ClosedSessions,
@@ -18,7 +19,6 @@ from wmem.agent.types.draft import ItemDraft
 from wmem.agent.types.flows import draft_row, find_minima
 from wmem.agent.types.turn_pointers import SessionLife, is_alive
 from wmem.engine.replica import Replica
-from wmem.errors import ConflictError
 from wmem.flow import Flow
 from wmem.model.history import Cursor, Path, to_scope_id
 from wmem.model.removal import SKILLS_JOB as NAME
@@ -114,26 +114,26 @@ def _list_tools(trace: Trace) -> tuple[str, ...]:
 
 def extract_skills(context: JobContext) -> Flow[JobReport]:
     """Mine the traces of each long-term memory, and bring its skills up to date."""
-    counts: Counter[str] = Counter()
     scopes = {handle.path[:-1] for name in (EPISODIC, CONVERSATION) for handle in context.long_term(name)}
-    for scope in sorted(scopes) if context.extracts_skills else ():
-        traces, version = yield from _read_traces(context, scope)
-        target = long_term_handle(context.root, scope, SEMANTIC)
-        # Of a scope that is there: what is known of others is forgotten.
-        key = _MINED, next(path for name in (EPISODIC, CONVERSATION) if (path := (*scope, name)) in context.paths)
-        mined = context.store.values.get(key)
-        if isinstance(mined, _Mined) and (
-            mined.version == version or (not context.named and mined.may_wait(traces, version, context.now))
-        ):
-            continue
-        newest = _choose_newest(traces)
-        skills = [to_skill(pattern) for pattern in mine(newest)]
-        try:
-            counts += yield from _store_skills(context, target, skills, newest)
-        except ConflictError:
-            continue  # another process is writing there: left to the next pass
-        context.store.values[key] = _Mined.of(traces, version, context.now)
-    return JobReport(sum(counts.values()), dict(counts))
+    targets = [long_term_handle(context.root, scope, SEMANTIC) for scope in sorted(scopes)]
+    return (yield from run_in_each(targets if context.extracts_skills else (), partial(_extract_in, context)))
+
+
+def _extract_in(context: JobContext, target: Handle) -> Flow[Mapping[str, int]]:
+    scope = target.path[:-1]
+    traces, version = yield from _read_traces(context, scope)
+    # Of a scope that is there: what is known of others is forgotten.
+    key = _MINED, next(path for name in (EPISODIC, CONVERSATION) if (path := (*scope, name)) in context.paths)
+    mined = context.store.values.get(key)
+    if isinstance(mined, _Mined) and (
+        mined.version == version or (not context.named and mined.may_wait(traces, version, context.now))
+    ):
+        return {}
+    newest = _choose_newest(traces)
+    skills = [to_skill(pattern) for pattern in mine(newest)]
+    counts = yield from _store_skills(context, target, skills, newest)
+    context.store.values[key] = _Mined.of(traces, version, context.now)
+    return counts
 
 
 EXTRACT_SKILLS = Job(NAME, extract_skills)
