@@ -9,6 +9,8 @@ import pytest
 import wmem
 from tests.broken_flows import break_off
 from tests.suites.skills import FLOW, make_calls
+from wmem.scope.erasure import clear
+from wmem.testing.store_bytes import read_store_bytes
 
 if TYPE_CHECKING:
     from tests.faults.conftest import Rows, Spawn
@@ -151,3 +153,18 @@ def test_a_long_term_memory_that_cannot_be_read_keeps_no_other_from_its_skills(u
         for _ in range(2):
             assert memory.maintain(["extract-skills"]).jobs["extract-skills"].error == ""
         assert [item.type for item in memory.scope("users", "ben").semantic.items.all()] == ["skill"]
+
+
+def test_a_scope_that_cannot_be_read_keeps_no_bytes_of_another_in_the_store(url: str, rows: "Rows") -> None:
+    with wmem.open(url, agent_id="agent") as memory:
+        for name in ("a", "b"):
+            scope = memory.scope(name)
+            scope.items.add(f"{GONE} {name * 9}", ttl_s=None)
+            asks = 0
+            while scope.items.all():
+                asks += 1
+                assert not break_off(clear(scope._handle, "items"), memory._core.ports.sync, asks)
+        assert b"bbbbbbbbb" in read_store_bytes(url)
+        rows.put(rows.head('["agent","a"]'), b"damaged")
+        memory.maintain()
+        assert b"bbbbbbbbb" not in read_store_bytes(url)

@@ -336,11 +336,15 @@ def compact_and_purge(
         if (yield from prune_vectors(store, found.get(store.path))):
             remaining += yield from _compact(store)
         for scope in scopes:
-            yield from drop_index(scope.engine, scope.path)
-            if told := (yield from _compact(scope, found.get(scope.path))):
-                remaining += told
-                if not scope.engine.replica(scope.path).damage:
-                    failed.add(scope.path)
+            try:
+                yield from drop_index(scope.engine, scope.path)
+                told = yield from _compact(scope, found.get(scope.path))
+            except (CorruptionError, WrongKeyError) as exc:  # it keeps no other from that
+                remaining.append(f"scope {scope.path!r} cannot be read, and is not compacted before it can be ({exc})")
+                continue
+            remaining += told
+            if told and not scope.engine.replica(scope.path).damage:
+                failed.add(scope.path)
         if finished is not None and not remaining:
             for scope in scopes:
                 yield from _finish(scope, finished)
