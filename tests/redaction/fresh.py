@@ -103,6 +103,11 @@ NAMES = (
     ("date_of_birth", "fechaNacimiento|patientDob|born"),
     ("password", "dbPass|rootPassword"),
     ("seed_phrase", "walletSeedPhrase"),
+    ("bank_account", "numeroCuenta|numero_conto|acctNum"),
+    ("pin", "codigoVerificacion"),
+    ("card_security_code", "codigo_seguridad"),
+    ("device_id", "imei2"),
+    ("password", "bindpw"),
 )
 FILLED_IN = (
     '{{"args": ["--{k}", "{v}", "--verbose"]}}',
@@ -110,6 +115,7 @@ FILLED_IN = (
     '{{"selector": "input[name={k}]", "text": "{v}"}}',
     '{{"tool_calls": [{{"function": {{"name": "fill", "arguments": "{{\\"{k}\\": \\"{v}\\"}}"}}}}]}}',
     'val {k} = "{v}"',
+    "<{k}>{v}</{k}>",
     "- **{k}**: {v}\n- **color**: red\n",
 )
 """How tools are called with a field of a name, and how code and lists have it."""

@@ -38,7 +38,7 @@ _OWNERS = tuple(
 )
 _HUMP = re.compile("[a-z][A-Z]")
 _CAMEL_NAME = re.compile(r"(?<![A-Za-z])[A-Z]*+[a-z]++[A-Z][A-Za-z]*+")
-_SIGN_HERE = re.compile(r"\\{0,3}[\"'`*]{0,2}\]?[ ]{0,4}[:=|]")
+_SIGN_HERE = re.compile(r"\\{0,3}[\"'`*]{0,2}\]?[ ]{0,4}[:=|]|>(?=[^\s<>=])")
 _MAX_NAME = 48
 _SHORT = 3
 _CAMEL_HERE = re.compile(r"(?:[dD]ay|Date|Number|No|Code)(?![a-z])")

@@ -12,6 +12,7 @@ from wmem.rules.redaction.reading import Reading, split_name
 _WORD = re.compile(r"[^\W\d_]+")
 _WITHOUT_DIGITS = frozenset({"password", "password_sign", "secret", "secret_sign", "session", "seed_phrase"})
 """Kinds of labels whose values may have no digits."""
+_LINK = re.compile(r"[ ](?:(?:de la|de|del|da|do|di)[ ]|d['’])")
 _UMLAUT = re.compile("[äöü]")
 _DIGRAPHS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 _LEAST_PLAIN = 6  # letters
@@ -98,8 +99,9 @@ def load_labels() -> Labels:
                 if kind in _WITHOUT_DIGITS or is_unspaced(phrase)
                 else (phrase, joined, f"{joined}number", f"{joined}nr")
             )
-            names = (*names, *_shorten(phrase))
-            for each in dict.fromkeys((*names, *_spell_plainly(phrase), *_spell_plainly(joined))):
+            bare = _LINK.sub(" ", phrase)  # `numeroCuenta`, `codigo_seguridad`
+            plain = (each for name in dict.fromkeys((phrase, joined, bare)) for each in _spell_plainly(name))
+            for each in dict.fromkeys((*names, bare, *_shorten(phrase), *plain)):
                 kinds.setdefault(each, kind)
                 label = Label(each, kind, frozenset(_WORD.findall(each)))
                 if is_unspaced(each):
@@ -131,6 +133,8 @@ def kind_of_name(name: str) -> str | None:
     """The kind that the name of a field or a column tells, whatever stands in it."""
     kinds = load_labels().kinds
     words = _JOINTS.split(Reading(split_name(name)).lower.strip())[:_MAX_WORDS]
+    if words[-1] not in kinds and len(last := words[-1].rstrip("0123456789")) > 1:  # `phone2`
+        words[-1] = last
     end = len(words)
     while end:
         for start in range(end):

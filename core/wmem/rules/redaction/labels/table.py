@@ -13,7 +13,7 @@ def split_words(text: str) -> frozenset[str]:
 
 PHRASES: Mapping[str, str] = {
     "password": (
-        "wi fi key|wifi key|wlan schlüssel|wlan code|wifi code|code wifi|clé wifi|clé wpa|chiave wifi|código wifi|inlogcode|暗号キー|"
+        "rootpw|bindpw|dbpw|userpw|adminpw|ldappw|mailpw|wi fi key|wifi key|wlan schlüssel|wlan code|wifi code|code wifi|clé wifi|clé wpa|chiave wifi|código wifi|inlogcode|暗号キー|"
         "password|passwords|passwd|pwd|passphrase|pass phrase|passcode|pass code|psw|passwort|passworts|passwörter|kennwort|losungswort|mot de "
         "passe|mots de passe|mdp|contraseña|contrasena|contraseñas|clave|clave de acceso|parola d'ordine|parola|parolă|senha|senhas|"
         "palavra passe|wachtwoord|wachtwoorden|paswoord|hasło|haslo|hasła|hasłem|haseł|пароль|пароля|паролем|паролю|пароли|密码|密碼|口令|"
@@ -95,7 +95,7 @@ PHRASES: Mapping[str, str] = {
         "número de utente|cartão do sus|cartão sus|cartão sns|cartão nacional de saúde|ubezpieczenia|полис|полис омс|医保卡|医保卡号|保険証番号|保険証|건강보험|sağlık sigortası|رقم التأمين|krankenversicherungsnummer|personal health number|phn|vnr|svnr|vsnr|numéro de mutuelle|mutuelle|número de afiliado|número de seguro médico|numero tessera sanitaria|zorgverzekeringsnummer|číslo pojištěnce|健康保険証番号|健康保険番号|医疗保险号|건강보험번호|sigorta numarası"
     ),
     "bank_account": (
-        "account #|acct #|checking account|savings account|current account|deposit account|beneficiary account|bankkonto|girokonto|sparkonto|bankverbindung|rib|nib|cuenta corriente|cuenta de ahorros|conta poupança|spaarrekening|rachunku|rachunek bankowy|普通預金|当座預金|普通口座|当座口座|振込先|통장번호|통장 번호|"
+        "acct num|account #|acct #|checking account|savings account|current account|deposit account|beneficiary account|bankkonto|girokonto|sparkonto|bankverbindung|rib|nib|cuenta corriente|cuenta de ahorros|conta poupança|spaarrekening|rachunku|rachunek bankowy|普通預金|当座預金|普通口座|当座口座|振込先|통장번호|통장 번호|"
         "iban or account|account or iban|iban or account number|account number|a c no|a c number|account no|account nr|account num|acct|acct no|acct number|bank account|bank account number|bank acct|acc no|kontonummer|konto|kontonr|konto nr|kto|numéro de compte|compte bancaire|n° de compte|compte|"
         "número de cuenta|cuenta bancaria|cuenta|numero di conto|conto corrente|conto|número da conta|conta corrente|conta bancária|conta|rekeningnummer|bankrekening|rekening|"
         "numer konta|nr konta|konto bankowe|rachunek|numer rachunku|номер счёта|номер счета|счёт|счет|расчётный счёт|расчетный счет|р с|银行账号|银行账户|账号|帐号|账户|銀行口座|口座番号|口座|hesap numarası|hesap no|hesap|"
