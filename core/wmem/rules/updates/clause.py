@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from wmem.rules.updates.frames.names import is_german_noun, is_people
+from wmem.rules.updates.frames.names import is_german_noun, is_people, is_plain_english
 from wmem.rules.updates.statement import TOPIC, WRITTEN, Statement
 from wmem.rules.updates.table import StatementRow, StatementTable, compile_pattern
 from wmem.rules.updates.values import is_qualified, read_values, read_words
@@ -30,6 +30,8 @@ _NO_NOUNS = _words(
 _BEING = _words("is are am 's 're 'm be ist sind bin est sont suis es son soy están está")
 _NOW = _words("now currently actually")
 _ADVERBS = _words("now currently actually also always usually still officially really just recently finally")
+_DESCRIBED = _words("favourite favorite colour color password title major")
+"""English words of what has a word that everybody uses for its value."""
 _JOINTS = frozenset(["of", "for", "in", "on", "at", "to", "with", "from", "by"])
 _LINKS = frozenset(["of", "for", "the", "a", "an", "my", "our"])
 
@@ -205,6 +207,8 @@ def _has_one_value(table: StatementTable, row: StatementRow, subject: _Subject, 
         single |= table.counted
     if kind in ("day", "time"):
         single &= table.dated
+    elif kind == "word" and table.head_last and all(is_plain_english(word) for word in value.split()):
+        single &= _DESCRIBED  # "my email is full"
     return subject.owned and not single.isdisjoint(subject.heads)
 
 

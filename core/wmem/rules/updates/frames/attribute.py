@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from wmem.rules.updates.frames.lexicon import Lexicon
-from wmem.rules.updates.frames.names import is_german_noun, is_people
+from wmem.rules.updates.frames.names import is_german_noun, is_other_people, is_people
 from wmem.rules.updates.frames.words import Word
 
 _HOW = ("ed", "ing", "able", "ible", "less", "ful", "ous", "ly")
@@ -91,7 +91,7 @@ def names_one(lexicon: Lexicon, value: Sequence[Word]) -> bool:
         return False
     if lexicon.capital_nouns:
         return not is_german_noun(texts)
-    return not lexicon.lower_names or not is_people(texts[-1])
+    return not (is_people(texts[-1]) if lexicon.lower_names else is_other_people(texts[-1]))
 
 
 def is_chosen(lexicon: Lexicon, who: Sequence[str], value: Sequence[Word]) -> bool:

@@ -133,6 +133,7 @@ _SURNAMED = re.compile(
     r"(?:[王李张刘陈杨黄赵吴周徐孙马朱胡郭何高林罗郑梁谢宋唐许韩冯邓曹彭曾肖田董袁潘于蒋蔡余杜叶程苏魏吕丁任沈姚卢姜崔钟谭陆汪范金石廖贾夏韦付方白邹孟熊秦邱江尹薛闫段雷侯龙史陶黎贺顾毛郝龚邵万钱严武戴莫孔向汤]"
     r"[\u4e00-\u9fff]{1,2}|[김이박최정강조윤장임한오서신권황안송류전홍고문양손배백허유남심노하곽성차주우구민][가-힣]{2})\Z"
 )
+_PEOPLE = re.compile(r"(?:국|본)인\Z|[国國]人\Z")
 _SORT = re.compile(r"[版部室课課系科区區市县県楼号線线路]\Z")
 """The last letter of names of one sort."""
 _FOREIGN = re.compile(r"[\u30a0-\u30ff]{2,10}|[A-Za-z][\w .-]{0,20}")
@@ -216,6 +217,8 @@ def _find_sort(value: str, *, named: bool) -> str:
     """The sort of what a value names, which tells how or what something is if it is of none."""
     if _DIGITS.search(value) is not None:
         return "#"
+    if _PEOPLE.search(value) is not None:
+        return ""
     if _TITLED.search(value) is not None or _SURNAMED.match(value) is not None:
         return "person"
     if named and _FOREIGN.fullmatch(value) is not None:

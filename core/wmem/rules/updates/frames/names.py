@@ -264,6 +264,17 @@ _GERMAN_NOUNS = ("er", "in", "ist", "eur", "ung", "heit", "keit", "tion", "schaf
 """Ends of German nouns, which have a capital as names have."""
 
 
+_OTHER_PEOPLES = words(
+    "polak polka niemiec niemka czech czeszka słowak słowaczka rosjanin rosjanka ukrainiec ukrainka francuz francuzka włoch włoszka anglik "
+    "angielka hiszpan hiszpanka amerykanin amerykanka szwed szwedka austriak belg chińczyk japończyk katolik "
+    "čech češka slovák slovenka němec němka polka rus ruska ukrajinec ukrajinka francouz ital angličan španěl američan švéd rakušan "
+    "nederlander nederlandse duitser duitse belgische fransman française engelsman engelse spanjaard italiaan zweed deen pool oostenrijker "
+    "amerikaan amerikaanse français belge suisse allemand allemande anglais anglaise espagnol espagnole italien italienne américain "
+    "américaine polonais polonaise russe suédois suédoise"
+)
+"""Peoples in Polish, Czech, Dutch and French."""
+
+
 @cache
 def _common() -> frozenset[str]:
     return frozenset(list_common_words("english")) | STOP_WORDS["english"] | _PLAIN
@@ -278,6 +289,11 @@ def is_plain_english(word: str) -> bool:
 def is_people(word: str) -> bool:
     """Whether an English word with a capital tells of which people or belief somebody is."""
     return word in _PEOPLES or word.endswith(_DEMONYMS)
+
+
+def is_other_people(word: str) -> bool:
+    """Whether a word of another language, in which such words have a capital, tells of which people somebody is."""
+    return word in _OTHER_PEOPLES
 
 
 def is_german_noun(value: Sequence[str]) -> bool:
