@@ -45,7 +45,7 @@ $(VENV)/dev.stamp: $(INPUTS) | $(VENV)/pip.stamp
 demo: $(VENV)/demo.stamp  ## two frameworks, one remembered session, one budget, a replayed prompt; no key, no server
 	@$(BIN)/python cookbook/demo.py
 
-test: $(VENV)/dev.stamp  ## the fast tests, in three minutes: tests/README.md says what the tiers are
+test: $(VENV)/dev.stamp  ## the fast tests, in three to six minutes: tests/README.md says what the tiers are
 	@$(PYTEST) --tier fast
 
 test-all: $(VENV)/dev.stamp  ## every test, each backend and both modes met by each, with branch coverage
