@@ -11,7 +11,7 @@ _UNSEEN = re.compile(
 )
 _ESCAPE = re.compile(r"\\[nrt]|%(?:[2-6][0-9A-F]|7[0-9A-E]|0[9AD])")
 """What stands for a character: in texts of code and JSON, in URLs and forms."""
-_ESCAPE_BEFORE_WORD = re.compile(r"(?:\\[nrt]|%(?:[2-6][0-9A-F]|7[0-9A-E]|0[9AD]))\w")
+_ESCAPE_BEFORE_WORD = re.compile(rf"(?:{_ESCAPE.pattern})\w")
 """Where it matters: a value or its label would begin within a word."""
 _POINT_WITHIN = re.compile("(?<=[A-Za-z0-9])。(?=[A-Za-z0-9])")
 _COMPATIBLE = (
